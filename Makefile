@@ -1,0 +1,42 @@
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL := help
+
+bin := node_modules/.bin
+# Unit tests lie beside what they test; *.gate.ts start real daemons and belong to the gate.
+tests := $(shell find daemons shared scripts -name '*.test.ts' -not -path '*/node_modules/*' 2>/dev/null)
+sources := $(shell find daemons shared scripts config -type f -not -path '*/node_modules/*' 2>/dev/null)
+
+.PHONY: help setup check types lint style dead test build clean
+
+help: ## print this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
+
+setup: node_modules/.installed ## install what the project needs from the npm registry
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+check: setup types lint style dead test ## types, lint, format, dead code, unit tests: under a minute
+
+types: setup
+	@$(bin)/tsc -p . && echo 'types: ok'
+
+lint: setup
+	@$(bin)/oxlint --quiet --type-aware daemons shared scripts && echo 'lint: ok'
+
+style: setup
+	@$(bin)/prettier --check --log-level warn . && echo 'style: ok'
+
+dead: setup
+	@$(bin)/knip && echo 'dead code: ok'
+
+test: setup ## the unit tests
+	@test -n '$(tests)' || { echo 'test: found no test'; exit 1; }
+	@node --import tsx --test --test-reporter=scripts/gate/reporter.mjs $(tests)
+
+clean: ## remove what was built
+	rm -rf dist build
