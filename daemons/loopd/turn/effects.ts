@@ -40,15 +40,21 @@ export interface ModelReply {
   readonly usage: Usage;
 }
 
+/** Where a request to the model stands; `done` of `total` prompt tokens while it reads. */
+export interface ModelState {
+  type: 'state';
+  state: 'queued' | 'reading' | 'writing' | 'waiting-model';
+  done?: number;
+  total?: number;
+}
+
+/** What a model says of a step before the step is whole. */
+export type ModelDelta = { type: 'text' | 'thought'; delta: string } | ModelState;
+
 export type TurnEvent =
   | { type: 'text' | 'thought'; step: number; delta: string }
   | { type: 'reset'; step: number; why: string }
-  | {
-      type: 'state';
-      state: 'queued' | 'reading' | 'writing' | 'waiting-model';
-      done?: number;
-      total?: number;
-    }
+  | ModelState
   | { type: 'call'; call: ToolCall }
   | {
       type: 'call-status';
@@ -57,13 +63,18 @@ export type TurnEvent =
       text?: string;
     }
   | { type: 'compacted'; upTo: number }
-  | {
-      type: 'end';
-      outcome: TurnOutcome;
-      error?: { code: string; message: string };
-      usage: Usage;
-      text: string;
-    };
+  | ({ type: 'end' } & TurnEnd);
+
+/** How a turn ended, and the whole text of its answer. */
+export interface TurnEnd {
+  readonly turn: number;
+  readonly outcome: TurnOutcome;
+  readonly error?: { code: string; message: string };
+  /** With the outcome `limit`: which one. */
+  readonly limit?: 'steps' | 'tokens';
+  readonly usage: Usage;
+  readonly text: string;
+}
 
 export interface Decision {
   readonly verdict: 'allow' | 'deny';
@@ -72,13 +83,17 @@ export interface Decision {
 
 export interface TurnEffects {
   /** Streams deltas to `onDelta` while it runs; rejects with an AppError when there is no whole reply. */
-  ask(request: ModelRequest, onDelta: (event: TurnEvent) => void, signal: AbortSignal): Promise<ModelReply>;
-  /** Rejects with `broker-unavailable` when nobody could decide. */
-  decide(call: ToolCall, turn: number): Promise<Decision>;
-  /** undefined where there is no such tool in this session. */
-  effectsOf(name: string): { effects: ToolEffects; isVolatile: boolean } | undefined;
+  ask(request: ModelRequest, onDelta: (delta: ModelDelta) => void, signal: AbortSignal): Promise<ModelReply>;
+  /** Rejects with `broker-unavailable` when nobody could decide; `signal` says that the turn was cancelled. */
+  decide(call: ToolCall, turn: number, signal: AbortSignal): Promise<Decision>;
+  /** undefined where there is no such tool in this session; a tool that calls others may look at its arguments. */
+  effectsOf(
+    name: string,
+    args: Record<string, unknown>,
+  ): { effects: ToolEffects; isVolatile: boolean } | undefined;
   /** What is wrong with the arguments, or undefined. */
   check(name: string, args: Record<string, unknown>): string | undefined;
+  /** Keeps the time limit of the tool; `context.signal` is the turn's. */
   run(call: ToolCall, context: ToolContext): Promise<ToolOutcome>;
   /** Returns when the record is in the file, with `sync` when it is on the disk. */
   append(body: SessionBody, options: { sync: boolean }): Promise<SessionRecord>;
