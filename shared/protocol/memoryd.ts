@@ -1,16 +1,16 @@
 /** Every method of memoryd: who may call it, what it takes, what it answers. */
 import { anyObject, flag, integer, list, object, oneOf, text, type Infer } from '../schema.ts';
 import { returns, type Protocol, type Role } from './method.ts';
-import { kindNames } from './records.ts';
+import { kindNames, replacedKinds } from './records.ts';
 
 const all: readonly Role[] = ['loop', 'gate', 'ops'];
 const operator: readonly Role[] = ['ops'];
 
 /** The same id with the same content is done once and answered alike, for at least a day. */
 const requestId = text({ minLength: 1, maxLength: 128 });
-const cursor = text({ maxLength: 4096 });
+/** The longest key, encoded, fits: two parts of 512 bytes, each three times as long, in base64. */
+const cursor = text({ maxLength: 8192 });
 const sessionId = text({ maxLength: 128 });
-const runId = text({ maxLength: 4096 });
 const limit = integer(1, 1000);
 const sequence = integer(0, Number.MAX_SAFE_INTEGER);
 
@@ -232,22 +232,27 @@ export const memorydProtocol = {
     about: 'Stores one record of a kind.',
     roles: all,
     effect: 'queue',
-    params: object({ kind, record: anyObject() }, { run_id: runId, request_id: requestId }),
+    params: object({ kind, record: anyObject() }, { run_id: text(), request_id: requestId }),
     returns: returns<{ key: string; seq?: number }>('{ key, seq? }'),
   },
   'record/get': {
     about: 'One record of a kind that replaces, or null.',
     roles: all,
     effect: 'read',
-    params: object({ kind }, { run_id: runId, target: text(), key: text(), iteration: sequence }),
+    params: object(
+      { kind: oneOf(...replacedKinds), run_id: text() },
+      { target: text(), key: text(), iteration: sequence },
+    ),
     returns: returns<{ record: Record<string, unknown> | null }>('{ record } or { record: null }'),
   },
   'record/list': {
     about: 'The records of a kind, a page at a time.',
     roles: all,
     effect: 'read',
-    params: object({ kind }, { run_id: runId, limit, cursor, order: oneOf('asc', 'desc') }),
-    returns: returns<{ records: ListedRecord[]; next?: string }>('{ records: [{key, seq?, record}], next? }'),
+    params: object({ kind }, { run_id: text(), limit, cursor, order: oneOf('asc', 'desc') }),
+    returns: returns<{ records: ListedRecord[]; damaged?: string[]; next?: string }>(
+      '{ records: [{key, seq?, record}], damaged?: [key], next? }',
+    ),
   },
   'record/runs': {
     about: 'The runs that have a checkpoint, in key order.',
@@ -261,16 +266,18 @@ export const memorydProtocol = {
     roles: all,
     effect: 'read',
     params: object({}),
-    returns: returns<{ scores: SkillScore[] }>(
-      '{ scores: [{skill, trials, satisfied, satisfaction_rate, …}] }',
+    returns: returns<{ scores: SkillScore[]; damaged?: string[] }>(
+      '{ scores: [{skill, trials, satisfied, satisfaction_rate, mean_pass_rate, source, sources}], damaged?: [key] }',
     ),
   },
   'record/carry': {
     about: 'The last summaries of a run, rendered for its next iteration.',
     roles: all,
     effect: 'read',
-    params: object({ run_id: runId, depth: integer(1, 1000) }),
-    returns: returns<{ text: string }>('{ text }'),
+    params: object({ run_id: text(), depth: integer(0, 1000) }),
+    returns: returns<{ text: string; left_out?: number; damaged?: string[] }>(
+      '{ text, left_out?, damaged?: [key] }',
+    ),
   },
   'record/flush': {
     about: 'Everything written before is on the disk when this answers.',
@@ -315,7 +322,7 @@ export const memorydProtocol = {
     effect: 'exclusive',
     params: object(
       {},
-      { session: sessionId, run_id: runId, text: text(), dry_run: flag(), request_id: requestId },
+      { session: sessionId, run_id: text(), text: text(), dry_run: flag(), request_id: requestId },
     ),
     returns: returns<ForgetReply>('{ dry_run, sessions, records, curated, index, baselines, backups }'),
   },

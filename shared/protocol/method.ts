@@ -1,4 +1,5 @@
 /** The shape of a protocol: a table of methods, from which client, handlers, checks and the protocol page follow. */
+import type { RawJson } from '../raw-json.ts';
 import type { Infer, Schema } from '../schema.ts';
 
 /** Who asks, decided by the socket that a request came in on and by nothing else. */
@@ -45,11 +46,10 @@ export interface Call {
   readonly method: string;
 }
 
+/** What a handler may give: the reply, or the reply as JSON text already. */
+export type Answer<R> = R | RawJson<R> | Promise<R | RawJson<R>>;
+
 /** A function for every method; a missing one is a compile error. */
 export type Handlers<P extends Protocol, C> = {
-  readonly [M in keyof P]: (
-    params: Params<P, M>,
-    context: C,
-    call: Call,
-  ) => Promise<Result<P, M>> | Result<P, M>;
+  readonly [M in keyof P]: (params: Params<P, M>, context: C, call: Call) => Answer<Result<P, M>>;
 };

@@ -54,17 +54,17 @@ export const proposalKinds = [
 ] as const;
 
 /** One part of a key: the run, a field of the record, or the store's own sequence. */
-type KeyPart = 'run' | 'target' | 'key' | 'iteration' | 'seq';
+export type KeyPart = 'run' | 'target' | 'key' | 'iteration' | 'seq';
 
-interface RecordKind {
+export interface RecordKind {
   readonly prefix: string;
   readonly key: readonly KeyPart[];
   readonly write: 'append' | 'replace';
   /** On the disk before the reply even where the store is set to let records ride along. */
   readonly flushed?: true;
-  /** Fields that may not be blank (empty or white space only). */
+  /** Fields that may not be blank (empty or white space only); the run may not where it is a part of the key. */
   readonly notBlank: readonly string[];
-  /** Where the run id comes from: inside the record, beside it, or nowhere (a kind across runs). */
+  /** Where the run of the key comes from: inside the record, beside it, or nowhere (a kind across runs). */
   readonly run: 'inside' | 'beside' | 'none';
   readonly value: Schema;
   /** What an absent or null optional field reads as. */
@@ -222,6 +222,12 @@ export const recordKinds = {
 export type KindName = keyof typeof recordKinds;
 export type RecordOf<K extends KindName> = Infer<(typeof recordKinds)[K]['value']>;
 export const kindNames = Object.keys(recordKinds) as KindName[];
+
+/** The kinds whose key is known to who wrote them, so that one record of them can be asked for. */
+export type ReplacedKind = {
+  [K in KindName]: (typeof recordKinds)[K]['write'] extends 'replace' ? K : never;
+}[KindName];
+export const replacedKinds = kindNames.filter((name) => recordKinds[name].write === 'replace') as ReplacedKind[];
 
 /** A part of a key (run, target, key) holds at most this many bytes before encoding. */
 export const keyPartBytesMax = 512;
