@@ -1,0 +1,221 @@
+/** One session log as bytes: whole lines from an offset on, and marks by which the same log is known again. */
+import { createHash } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
+
+/** One read of the file; what is in memory of a log at once, besides one line that is longer. */
+const chunkBytesMax = 128 * 1024;
+const headBytesMax = 1024;
+const tailBytesMax = 256;
+const lineEnd = 0x0a;
+
+/**
+ * How far a log was read, and how to tell whether a file is still that log. Names, sizes and inodes are no identity:
+ * an inode is reused at once after a delete, and a log may be cut and grow again past the offset.
+ */
+export interface LogMark {
+  /** Just after a line end. */
+  readonly offset: number;
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly head: Sample;
+  readonly tail: Sample;
+}
+
+/** Some bytes of a log: the first ones, or the last ones before the offset. */
+export interface Sample {
+  readonly bytes: number;
+  /** sha256, lower-case hex. */
+  readonly digest: string;
+}
+
+export interface LogLine {
+  readonly offset: number;
+  /** Without its line end. Valid until the next batch is asked for. */
+  readonly bytes: Buffer;
+}
+
+export interface LineBatch {
+  readonly lines: readonly LogLine[];
+  /** Just after the last whole line of this batch. */
+  readonly end: number;
+  /** Lines left out because they are longer than the limit. */
+  readonly oversized: number;
+}
+
+/** What `stat` says of a file, as far as a mark keeps it. */
+export interface FileFacts {
+  readonly dev: number;
+  readonly ino: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+/** Whether nothing can have happened to the file since the mark was made, so that it need not be opened. */
+export function isUntouched(mark: LogMark, file: FileFacts): boolean {
+  return (
+    mark.dev === file.dev &&
+    mark.ino === file.ino &&
+    mark.size === file.size &&
+    mark.modifiedMs === file.mtimeMs
+  );
+}
+
+export class SessionLog {
+  readonly #file: FileHandle;
+  readonly #facts: FileFacts;
+  readonly #lineBytesMax: number;
+
+  private constructor(file: FileHandle, facts: FileFacts, lineBytesMax: number) {
+    this.#file = file;
+    this.#facts = facts;
+    this.#lineBytesMax = lineBytesMax;
+  }
+
+  /** @returns undefined where there is no such file. */
+  static async open(path: string, lineBytesMax: number): Promise<SessionLog | undefined> {
+    let file: FileHandle;
+    try {
+      file = await open(path, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+    try {
+      return new SessionLog(file, await file.stat(), lineBytesMax);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Bytes of the file when it was opened; nothing beyond them is read. */
+  get size(): number {
+    return this.#facts.size;
+  }
+
+  /** Whole lines from `from` on, a batch a chunk. The rest after the last line end is left for later. */
+  async *lines(from: number): AsyncGenerator<LineBatch, void, undefined> {
+    const splitter = new LineSplitter(from, this.#lineBytesMax);
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytesMax, Math.max(this.size - from, 1)));
+    for (let position = from; position < this.size;) {
+      const read = await this.#read(chunk, position);
+      if (read === 0) return;
+      const batch = splitter.push(chunk.subarray(0, read));
+      position += read;
+      if (batch !== undefined) yield batch;
+    }
+  }
+
+  /** How many whole lines there are from `from` on, empty ones included. */
+  async countLines(from: number): Promise<number> {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytesMax * 2, Math.max(this.size - from, 1)));
+    let count = 0;
+    for (let position = from; position < this.size;) {
+      const read = await this.#read(chunk, position);
+      if (read === 0) break;
+      const bytes = chunk.subarray(0, read);
+      for (let at = bytes.indexOf(lineEnd); at !== -1; at = bytes.indexOf(lineEnd, at + 1)) count += 1;
+      position += read;
+    }
+    return count;
+  }
+
+  async markAt(offset: number): Promise<LogMark> {
+    const tailBytes = Math.min(offset, tailBytesMax);
+    return {
+      offset,
+      dev: this.#facts.dev,
+      ino: this.#facts.ino,
+      size: this.#facts.size,
+      modifiedMs: this.#facts.mtimeMs,
+      head: await this.#sample(0, Math.min(offset, headBytesMax)),
+      tail: await this.#sample(offset - tailBytes, tailBytes),
+    };
+  }
+
+  /** Whether this file still begins as it did and still holds what lay before the offset; it may have moved. */
+  async continues(mark: LogMark): Promise<boolean> {
+    if (this.size < mark.offset) return false;
+    if (!(await this.startsWith(mark.head))) return false;
+    const tail = await this.#sample(mark.offset - mark.tail.bytes, mark.tail.bytes);
+    return tail.digest === mark.tail.digest;
+  }
+
+  async startsWith(head: Sample): Promise<boolean> {
+    return this.size >= head.bytes && (await this.#sample(0, head.bytes)).digest === head.digest;
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+
+  async #sample(position: number, bytes: number): Promise<Sample> {
+    const buffer = Buffer.alloc(bytes);
+    let filled = 0;
+    while (filled < bytes) {
+      const { bytesRead } = await this.#file.read(buffer, filled, bytes - filled, position + filled);
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return { bytes, digest: createHash('sha256').update(buffer.subarray(0, filled)).digest('hex') };
+  }
+
+  async #read(chunk: Buffer, position: number): Promise<number> {
+    const wanted = Math.min(chunk.length, this.size - position);
+    const { bytesRead } = await this.#file.read(chunk, 0, wanted, position);
+    return bytesRead;
+  }
+}
+
+/** Cuts chunks at 0x0A and nowhere else: U+2028 and its kin are text. */
+class LineSplitter {
+  readonly #lineBytesMax: number;
+  /** Of a line that began in an earlier chunk; copies, because the chunk is filled anew. */
+  #parts: Buffer[] = [];
+  #partsBytes = 0;
+  #isOversized = false;
+  #lineOffset: number;
+
+  constructor(offset: number, lineBytesMax: number) {
+    this.#lineOffset = offset;
+    this.#lineBytesMax = lineBytesMax;
+  }
+
+  /** @returns undefined while the chunk ended no line. */
+  push(chunk: Buffer): LineBatch | undefined {
+    const lines: LogLine[] = [];
+    let oversized = 0;
+    let start = 0;
+    for (let at = chunk.indexOf(lineEnd); at !== -1; at = chunk.indexOf(lineEnd, start)) {
+      const length = this.#partsBytes + at - start;
+      if (this.#isOversized || length > this.#lineBytesMax) oversized += 1;
+      else if (length > 0)
+        lines.push({ offset: this.#lineOffset, bytes: this.#whole(chunk.subarray(start, at)) });
+      this.#lineOffset += length + 1;
+      this.#restart();
+      start = at + 1;
+    }
+    this.#keep(chunk.subarray(start));
+    return start === 0 ? undefined : { lines, end: this.#lineOffset, oversized };
+  }
+
+  #whole(last: Buffer): Buffer {
+    return this.#parts.length === 0 ? last : Buffer.concat([...this.#parts, last]);
+  }
+
+  #keep(rest: Buffer): void {
+    this.#partsBytes += rest.length;
+    if (this.#partsBytes > this.#lineBytesMax) {
+      this.#isOversized = true;
+      this.#parts = [];
+    } else if (rest.length > 0) this.#parts.push(Buffer.from(rest));
+  }
+
+  #restart(): void {
+    this.#parts = [];
+    this.#partsBytes = 0;
+    this.#isOversized = false;
+  }
+}
