@@ -40,3 +40,6 @@ test: setup ## the unit tests
 
 clean: ## remove what was built
 	rm -rf dist build
+
+build: setup ## compile the programs into dist/
+	@node --import tsx scripts/build.ts

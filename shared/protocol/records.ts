@@ -227,7 +227,9 @@ export const kindNames = Object.keys(recordKinds) as KindName[];
 export type ReplacedKind = {
   [K in KindName]: (typeof recordKinds)[K]['write'] extends 'replace' ? K : never;
 }[KindName];
-export const replacedKinds = kindNames.filter((name) => recordKinds[name].write === 'replace') as ReplacedKind[];
+export const replacedKinds = kindNames.filter(
+  (name) => recordKinds[name].write === 'replace',
+) as ReplacedKind[];
 
 /** A part of a key (run, target, key) holds at most this many bytes before encoding. */
 export const keyPartBytesMax = 512;
