@@ -24,6 +24,7 @@ import { flag, integer, list, number, object, oneOf, text, type Infer, type Sche
 const ms = integer(0, Number.MAX_SAFE_INTEGER);
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 const cost = number(0);
+const counts: Schema<Record<string, number>> = { type: 'object', additionalProperties: count };
 
 /** The same schema, which also takes null. */
 function nullable<T>(schema: Schema<T>): Schema<T | null> {
@@ -146,9 +147,7 @@ export const recordKinds = {
         updated_ms: ms,
       },
       {
-        revisions: nullable({ type: 'object', additionalProperties: count } as Schema<
-          Record<string, number>
-        >),
+        revisions: nullable(counts),
         stale_iterations: nullable(count),
         last_signature: nullable(text()),
         verdicts_json: nullable(text()),
