@@ -36,7 +36,7 @@ dead: setup
 
 test: setup ## the unit tests
 	@test -n '$(tests)' || { echo 'test: found no test'; exit 1; }
-	@node --import tsx --test --test-reporter=scripts/gate/reporter.mjs $(tests)
+	@node --import tsx --test --test-reporter=./scripts/gate/reporter.mjs $(tests)
 
 clean: ## remove what was built
 	rm -rf dist build

@@ -129,9 +129,8 @@ export class Client<P extends Protocol> {
   #wire(socket: Socket): Socket {
     const splitter = new LineSplitter(this.#lineBytesMax);
     socket.on('data', (chunk: Buffer) => {
-      const lines = splitter.push(chunk);
-      if (lines === 'too-large') return void socket.destroy();
-      for (const line of lines) this.#receive(line ?? '');
+      for (const line of splitter.push(chunk)) this.#receive(line ?? '');
+      if (splitter.isOver) socket.destroy();
     });
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.destroy());

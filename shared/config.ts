@@ -7,15 +7,12 @@ import type { Setting, SettingsOf, SettingsTable } from './settings.ts';
 
 export const systemConfigFolder = '/etc/loopkeep';
 
-/** Where a value came from, as `loopctl config show` prints it. */
-export type ValueOrigin = 'default' | 'option' | string;
-
 export interface Config<T extends SettingsTable> {
   readonly settings: SettingsOf<T>;
   /** The file that was read, if any. */
   readonly file: string | undefined;
-  /** `section.key` → file:line, for every value that is not a default. */
-  readonly origins: ReadonlyMap<string, ValueOrigin>;
+  /** `section.key` → `file:line` or `option`, for every value that is not a default. */
+  readonly origins: ReadonlyMap<string, string>;
 }
 
 interface ReadOptions {
@@ -39,7 +36,7 @@ export function readConfig<T extends SettingsTable>(table: T, { name, file, home
       ? firstReadable([...candidates, systemConfigFolder].map((folder) => join(folder ?? '', `${name}.toml`)))
       : { path: file, text: readOrFail(file) };
   const given = found === undefined ? {} : parseToml(found.text, found.path);
-  const origins = new Map<string, ValueOrigin>();
+  const origins = new Map<string, string>();
   const settings: Record<string, Record<string, unknown>> = {};
   const fail = (message: string, line: number): never => {
     throw invalid(`${found?.path ?? name}:${line}: ${message}`, { file: found?.path, line });
@@ -73,8 +70,8 @@ export function readConfig<T extends SettingsTable>(table: T, { name, file, home
 }
 
 interface SectionChecks {
-  check(key: string, row: Setting, value: unknown): void;
-  unknown(key: string): never;
+  readonly check: (key: string, row: Setting, value: unknown) => void;
+  readonly unknown: (key: string) => never;
 }
 
 function sectionOf(

@@ -118,17 +118,16 @@ class LineConnection {
 
   #take(chunk: Buffer): void {
     const lines = this.#splitter.push(chunk);
-    if (lines === 'too-large') return this.#refuse();
     if (this.#waiting.length === 0) this.#waiting = lines;
     else this.#waiting.push(...lines);
     this.#work();
+    if (this.#splitter.isOver) this.#refuse();
   }
 
   #refuse(): void {
     this.#socket.removeAllListeners('data');
     this.#socket.resume();
     this.#hasEnded = true;
-    this.#waiting = [];
     this.#send(connectionErrorLine('message-too-large', `a line is over ${this.#limits.lineBytesMax} bytes`));
     this.#closeWhenDone();
   }

@@ -12,26 +12,41 @@ export class LineSplitter {
   readonly #bytesMax: number;
   #tail: Buffer[] = [];
   #tailBytes = 0;
+  #isOver = false;
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
 
-  /** The lines that this chunk completes, or `too-large` once a line is over the limit; then nothing more is taken. */
-  push(chunk: Buffer): Line[] | 'too-large' {
+  /** A line was over the limit; nothing after it is taken. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The lines that this chunk completes, up to one that is over the limit. */
+  push(chunk: Buffer): Line[] {
+    if (this.#isOver) return [];
     const last = chunk.lastIndexOf(lineFeed);
-    if (last === -1) return this.#hold(chunk) ? [] : 'too-large';
+    if (last === -1) {
+      this.#hold(chunk);
+      return [];
+    }
     const first = this.#tailBytes === 0 ? -1 : chunk.indexOf(lineFeed);
     const lines: Line[] = [];
     if (first !== -1) {
-      if (!this.#hold(chunk.subarray(0, first))) return 'too-large';
+      this.#hold(chunk.subarray(0, first));
       lines.push(...this.end());
     }
-    for (const line of linesOf(chunk.subarray(first + 1, last + 1))) {
-      if (line !== undefined && line.length > this.#bytesMax) return 'too-large';
-      lines.push(line);
+    if (!this.#isOver) {
+      for (const line of linesOf(chunk.subarray(first + 1, last + 1))) {
+        // Code units are at most bytes, so this never refuses what fits.
+        this.#isOver = line !== undefined && line.length > this.#bytesMax;
+        if (this.#isOver) break;
+        lines.push(line);
+      }
     }
-    return this.#hold(chunk.subarray(last + 1)) ? lines : 'too-large';
+    if (!this.#isOver) this.#hold(chunk.subarray(last + 1));
+    return lines;
   }
 
   /** What stands after the last line feed, as the line that the end of the stream completes. */
@@ -43,12 +58,16 @@ export class LineSplitter {
     return [textOf(bytes)].filter((line) => line !== '');
   }
 
-  #hold(bytes: Buffer): boolean {
+  #hold(bytes: Buffer): void {
     this.#tailBytes += bytes.length;
-    if (this.#tailBytes > this.#bytesMax) return false;
-    // A copy: the rest of the chunk it was cut from would otherwise stay in memory.
-    if (bytes.length > 0) this.#tail.push(Buffer.from(bytes));
-    return true;
+    if (this.#tailBytes > this.#bytesMax) {
+      this.#isOver = true;
+      this.#tail = [];
+      this.#tailBytes = 0;
+    } else if (bytes.length > 0) {
+      // A copy: the rest of the chunk it was cut from would otherwise stay in memory.
+      this.#tail.push(Buffer.from(bytes));
+    }
   }
 }
 

@@ -1,0 +1,105 @@
+/** loopctl status and health: both daemons at a glance. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError, toAppError } from '../../../shared/errors.ts';
+import { curatedFiles, type StatusReply } from '../../../shared/protocol/memoryd.ts';
+import { version } from '../../../shared/version.ts';
+import type { CommandContext, Run } from '../command.ts';
+import { usageLine } from './memory.ts';
+
+interface LoopStatus {
+  version: string;
+  pid: number;
+  uptime_s?: number;
+  [detail: string]: unknown;
+}
+
+type Part<S> = S | { unavailable: string; message: string };
+
+async function tried<S>(ask: () => Promise<S>): Promise<Part<S>> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    const { code, message } = toAppError(thrown);
+    return { unavailable: code, message };
+  }
+}
+
+const isAway = <S extends object>(part: Part<S>): part is { unavailable: string; message: string } =>
+  'unavailable' in part;
+
+async function both(context: CommandContext) {
+  const [memoryd, loopd] = await Promise.all([
+    tried(() => context.memory().call('status', {}, { timeoutMs: 5000 })),
+    tried(async () => (await context.channel()).request<LoopStatus>('_loopkeep/status', {})),
+  ]);
+  return { memoryd, loopd };
+}
+
+export const status: Run = async (context) => {
+  const { memoryd, loopd } = await both(context);
+  context.out.result({ loopctl: { version }, memoryd, loopd }, () =>
+    [memorydText(memoryd), loopdText(loopd), ...warnings(memoryd, loopd)].join('\n'),
+  );
+  if (isAway(memoryd)) throw new AppError('memory-unavailable', memoryd.message);
+  if (isAway(loopd)) throw new AppError('loop-unavailable', loopd.message);
+};
+
+function memorydText(part: Part<StatusReply>): string {
+  if (isAway(part)) return `memoryd  down: ${part.message}`;
+  const { state, version: its, pid, uptime_s, store, index, memory, sessions, faults } = part;
+  return [
+    `memoryd  ${state}  ${its}  pid ${pid}  up ${Math.round(uptime_s)} s`,
+    `  store  ${store.state}`,
+    `  index  ${index.state}, ${index.behind} behind`,
+    ...curatedFiles.map(
+      (file) =>
+        `  ${usageLine(file, memory[file])}${memory[file].state === 'ok' ? '' : `  ${memory[file].state}`}`,
+    ),
+    `  sessions  ${sessions.logs} logs${sessions.missing.length === 0 ? '' : `, missing: ${sessions.missing.join(' ')}`}`,
+    ...Object.entries(faults).map(([code, count]) => `  fault  ${code} ×${count}`),
+  ].join('\n');
+}
+
+function loopdText(part: Part<LoopStatus>): string {
+  if (isAway(part)) return `loopd    down: ${part.message}`;
+  const { version: its, pid, uptime_s = 0, ...rest } = part;
+  const details = Object.entries(rest).map(
+    ([name, value]) => `  ${name}  ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return [`loopd    ready  ${its}  pid ${pid}  up ${Math.round(uptime_s)} s`, ...details].join('\n');
+}
+
+function warnings(...parts: Part<{ version: string }>[]): string[] {
+  const others = parts.filter(
+    (part): part is { version: string } => !isAway(part) && part.version !== version,
+  );
+  return others.length === 0
+    ? []
+    : [
+        `warning: this loopctl is ${version}; a daemon is ${others.map((part) => part.version).join(', ')}: restart it`,
+      ];
+}
+
+const waitSecondsDefault = 30;
+const pauseMs = 200;
+
+/** Ready is: both answer, and the store is open. */
+export const health: Run = async (context, _args, options) => {
+  const wait = options['wait'];
+  const seconds = wait === undefined ? 0 : wait === true ? waitSecondsDefault : Number(wait);
+  const until = Date.now() + seconds * 1000;
+  for (;;) {
+    const { memoryd, loopd } = await both(context);
+    const isReady = !isAway(memoryd) && !isAway(loopd) && memoryd.state === 'ready';
+    if (isReady) return context.out.result({ ready: true }, () => 'ready');
+    if (Date.now() >= until) {
+      context.out.result({ ready: false, memoryd, loopd }, () =>
+        [memorydText(memoryd), loopdText(loopd)].join('\n'),
+      );
+      if (isAway(memoryd)) throw new AppError('memory-unavailable', memoryd.message);
+      if (isAway(loopd)) throw new AppError('loop-unavailable', loopd.message);
+      throw new AppError('store-damaged', `memoryd is ${memoryd.state}`);
+    }
+    await sleep(pauseMs);
+  }
+};
