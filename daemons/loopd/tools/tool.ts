@@ -28,6 +28,8 @@ export interface Tool {
   /** Gives another answer each time (a clock), so an identical call runs again; it still counts as a repeat. */
   readonly isVolatile?: boolean;
   readonly timeoutMs: number;
+  /** What is wrong with the arguments, as a sentence that helps; undefined where they will do. */
+  check?(args: Record<string, unknown>): string | undefined;
   /** Never throws for what the model did wrong: that is an `error` outcome with a sentence that helps. */
   run(args: Record<string, unknown>, context: ToolContext): Promise<ToolOutcome>;
 }

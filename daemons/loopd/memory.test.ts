@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../shared/errors.ts';
+import { MemoryLink, type MemoryCaller } from './memory.ts';
+
+function linkTo(answer: (method: string) => Promise<unknown>, blockTimeoutMs = 1000): MemoryLink {
+  const call = (method: string) => answer(method);
+  return new MemoryLink({ call } as unknown as MemoryCaller, { blockTimeoutMs });
+}
+
+const failing = (code: 'memory-unreadable' | 'memory-unavailable' | 'session-unknown', details = {}) =>
+  linkTo(() => Promise.reject(new AppError(code, 'no', { details })));
+
+async function causeOfNoBlock(link: MemoryLink): Promise<unknown> {
+  const thrown: unknown = await link.block().catch((error: unknown) => error);
+  assert.ok(thrown instanceof AppError);
+  assert.equal(thrown.code, 'memory-unavailable');
+  assert.equal(thrown.toData().runbook, 'memory-unavailable');
+  return thrown.details['cause'];
+}
+
+test('no block is memory-unavailable whatever the reason, and the cause says which', async () => {
+  assert.equal(await causeOfNoBlock(failing('memory-unreadable')), 'memory-unreadable');
+  assert.equal(await causeOfNoBlock(failing('memory-unavailable', { errno: 'ENOENT' })), 'ENOENT');
+  assert.equal(await causeOfNoBlock(linkTo(() => new Promise(() => {}), 5)), 'timeout');
+  assert.equal(await causeOfNoBlock(linkTo(() => Promise.resolve({}))), 'no-block-in-reply');
+  assert.equal(await causeOfNoBlock(linkTo(() => Promise.reject(new TypeError('bug')))), 'internal');
+});
+
+test('updated never rejects; a lost one is counted', async () => {
+  const link = failing('memory-unavailable');
+
+  assert.equal(await link.updated('s1'), false);
+
+  assert.equal(link.counters.updatesLost, 1);
+  assert.equal(link.counters.lastFailure?.method, 'updated');
+});
+
+test('a session that memoryd never saw needs no forgetting', async () => {
+  const link = failing('session-unknown');
+
+  assert.equal(await link.updated('s1'), true);
+  assert.equal(link.counters.updatesLost, 0);
+});
+
+test('updates that pile up behind a memoryd that hangs are bounded', async () => {
+  const link = linkTo(() => new Promise(() => {}));
+
+  const lost = await Promise.race(Array.from({ length: 65 }, (_, at) => link.updated(`s${at}`)));
+
+  assert.equal(lost, false);
+  assert.equal(link.counters.asked, 64);
+});
