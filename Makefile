@@ -9,7 +9,7 @@ bin := node_modules/.bin
 tests := $(shell find daemons shared scripts -name '*.test.ts' -not -path '*/node_modules/*' 2>/dev/null)
 sources := $(shell find daemons shared scripts config -type f -not -path '*/node_modules/*' 2>/dev/null)
 
-.PHONY: help setup check types lint style dead test build clean
+.PHONY: help setup check types lint style dead test build gate demo chat clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 18
@@ -38,8 +38,20 @@ test: setup ## the unit tests
 	@test -n '$(tests)' || { echo 'test: found no test'; exit 1; }
 	@node --import tsx --test --test-reporter=./scripts/gate/reporter.mjs $(tests)
 
+build: setup ## compile the programs into dist/
+	@node --import tsx scripts/build.ts
+
+gate: setup ## everything, with real daemons and real processes: under fifteen minutes
+	@node --import tsx scripts/gate/gate.ts
+
+demo: build ## watch an agent remember; INPUT=FILE plays it on a conversation of yours
+	@node --import tsx scripts/demo/demo.ts $(INPUT)
+
+chat: build ## start both daemons in HOME_DIR (~/.loopkeep) and talk to the agent
+	@node --import tsx scripts/demo/chat.ts $(HOME_DIR)
+
 clean: ## remove what was built
 	rm -rf dist build
 
-build: setup ## compile the programs into dist/
-	@node --import tsx scripts/build.ts
+-include scripts/device/device.mk
+-include scripts/runbook/runbook.mk
