@@ -111,7 +111,7 @@ const planted: [name: string, plant: (folder: string) => void, found: RegExp][] 
   [
     'a command that does not exist',
     (at) => edit(at, 'runbook/stopping.md', ['loopctl status', 'loopctl mend']),
-    /stopping\.md:\d+: loopctl has no command mend/,
+    /stopping\.md: Diagnosis: loopctl has no command mend/,
   ],
   [
     'another exit status',

@@ -1,9 +1,9 @@
 /**
  * Holds the table of errors, the source, the runbook and the journal's catalogue against each other.
- * Usage: check.ts [--write]   prints what disagrees and ends with 1; --write makes the catalogue anew first.
+ * Usage: check.ts [--write]   prints what disagrees and ends with 1; --write first makes anew what follows from the entries.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { errorKinds, type ErrorCode } from '../../shared/errors.ts';
 import { catalogOf } from './catalog.ts';
@@ -12,6 +12,7 @@ import { type Entry, parseEntry, sectionNames } from './entry.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const catalogFile = 'config/journal/loopkeep.catalog';
 const guideFile = 'README.md';
+const indexPattern = /(<!-- index -->).*(<!-- \/index -->)/s;
 const sectionsWithCommands = ['Diagnosis', 'Verification'];
 
 /** Everything that disagrees in the project below `folder`, one sentence each; empty where all is well. */
@@ -97,11 +98,11 @@ function referenceFaults({ name, references }: Entry, names: ReadonlySet<string>
 }
 
 /** Every `loopctl WORD` is a command; whether it does what the entry says, the runbook's test finds out. */
-function commandFaults({ name, blocks }: Entry, commands: ReadonlySet<string>): string[] {
-  return blocks.flatMap(({ commands: text, line }) =>
-    [...text.matchAll(/\bloopctl (?:--\S+ )*(?<word>[a-z-]+)/g)]
+function commandFaults({ name, sections }: Entry, commands: ReadonlySet<string>): string[] {
+  return [...sections].flatMap(([section, text]) =>
+    [...text.matchAll(/(?:^|[`'"(|;$] ?)loopctl (?:--\S+ )*(?<word>[a-z][a-z-]*)/gm)]
       .filter(({ groups }) => !commands.has(groups?.['word'] ?? ''))
-      .map(({ groups }) => `runbook/${name}.md:${line}: loopctl has no command ${groups?.['word']}`),
+      .map(({ groups }) => `runbook/${name}.md: ${section}: loopctl has no command ${groups?.['word']}`),
   );
 }
 
@@ -175,10 +176,21 @@ async function commandWords(): Promise<Set<string>> {
   return new Set(commands.map(({ path }) => path.split(' ', 1)[0] ?? path));
 }
 
+/** Makes what follows from the entries anew: the catalogue, and the index of the guide. */
+function write(): void {
+  const entries = readEntries(join(root, 'runbook'));
+  mkdirSync(join(root, dirname(catalogFile)), { recursive: true });
+  writeFileSync(join(root, catalogFile), catalogOf(entries));
+  const guide = join(root, 'runbook', guideFile);
+  const rows = entries.map(({ name, stated }) =>
+    isCode(name) ? `| [${name}](${name}.md) | ${errorKinds[name].meaning} | ${stated['daemon']} |\n` : '',
+  );
+  const index = `$1\n\n| code | meaning | daemon |\n| --- | --- | --- |\n${rows.join('')}\n$2`;
+  writeFileSync(guide, readFileSync(guide, 'utf8').replace(indexPattern, index));
+}
+
 async function main(): Promise<void> {
-  if (process.argv.includes('--write')) {
-    writeFileSync(join(root, catalogFile), catalogOf(readEntries(join(root, 'runbook'))));
-  }
+  if (process.argv.includes('--write')) write();
   const faults = runbookFaults(root, await commandWords());
   for (const fault of faults) process.stdout.write(`${fault}\n`);
   if (faults.length > 0) process.exitCode = 1;
