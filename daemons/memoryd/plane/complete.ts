@@ -44,28 +44,40 @@ export function readBack(kind: KindName, json: string, nowMs: number): Record<st
   return Object.assign(record, derived[kind]?.(record, nowMs));
 }
 
-/** For each kind whose stored text can be passed on, the fields that an older record may lack, as they are in the text. */
+/** For each kind whose stored text can be passed on unread: the fields that an older record may lack, as text has them. */
 const passedOn = new Map<KindName, readonly string[]>();
 for (const [kind, { absent }] of Object.entries(recordKinds) as [KindName, RecordKind][]) {
-  // A field that reads as null is added to the text as it is; the others need a look at what is there.
   const isPlain = Object.values(absent).every((value) => value === null);
-  if (isPlain && derived[kind] === undefined)
+  if (isPlain && derived[kind] === undefined) {
     passedOn.set(
       kind,
       Object.keys(absent).map((field) => `"${field}":`),
     );
+  }
 }
 
-/**
- * The same as JSON text. A record in which nothing has to be worked out is not parsed: an object's text holds
- * `"field":` where the field is there and nowhere else, since a quote inside a string is escaped.
- */
+/** The same as JSON text: what is stored, and after it what has to be added. @throws SyntaxError */
 export function readBackJson(kind: KindName, json: string, nowMs: number): string {
   const optional = passedOn.get(kind);
-  if (optional === undefined) return JSON.stringify(readBack(kind, json, nowMs));
+  if (optional === undefined) return readBackText(kind, json, nowMs);
   let text = json;
   for (const field of optional) {
-    if (!json.includes(field)) text = `${text.slice(0, -1)},${field}null}`;
+    // Text holds `"field":` where the field is there and nowhere else: inside a string a quote is escaped.
+    if (json.lastIndexOf(field) === -1) text = `${text.slice(0, -1)},${field}null}`;
   }
   return text;
+}
+
+function readBackText(kind: KindName, json: string, nowMs: number): string {
+  const stored = JSON.parse(json) as Fields;
+  const { absent }: RecordKind = recordKinds[kind];
+  const added: Record<string, unknown> = {};
+  for (const field of Object.keys(absent)) {
+    if (stored[field] === undefined) added[field] = absent[field];
+    else if (stored[field] === null && absent[field] !== null)
+      return JSON.stringify(readBack(kind, json, nowMs));
+  }
+  Object.assign(added, derived[kind]?.(stored, nowMs));
+  const text = JSON.stringify(added);
+  return text === '{}' ? json : `${json.slice(0, -1)},${text.slice(1)}`;
 }

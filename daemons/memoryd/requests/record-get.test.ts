@@ -64,6 +64,29 @@ for (const kind of kindNames) {
   });
 }
 
+test('a field that is stored as null reads as what it reads as when it is absent', async () => {
+  const plane = await PlaneFixture.open();
+  const json = JSON.stringify({ ...sparse.checkpoint, revisions: null, last_signature: null });
+  await plane.store.commit([{ type: 'put', key: 'ck/r', json }]);
+  const { record } = await plane.call('record/get', { kind: 'checkpoint', run_id: 'r' });
+  assert.deepEqual(record, { ...sparse.checkpoint, ...recordKinds.checkpoint.absent });
+});
+
+test('a field that a later version added reads as it is', async () => {
+  const plane = await PlaneFixture.open();
+  for (const [kind, key] of [
+    ['checkpoint', 'ck/r'],
+    ['proposal', 'pr/r/1'],
+    ['ledger', 'lg/r/1'],
+  ] as const) {
+    await plane.store.commit([
+      { type: 'put', key, json: JSON.stringify({ ...sparse[kind], later: { a: 1 } }) },
+    ]);
+    const { records } = await plane.call('record/list', { kind });
+    assert.deepEqual(records[0]?.record['later'], { a: 1 });
+  }
+});
+
 test('text that looks like a field is not taken for one', async () => {
   const plane = await PlaneFixture.open();
   const output = 'he said "tokens":1,"error": and \\"cost_usd\\":2 "duration_ms":';
