@@ -83,7 +83,7 @@ test('a package that one place knows is imported there alone', () => {
 test('a file begins with what it is for, is named after what it holds, and is one idea long', () => {
   for (const { path, text } of sources) {
     assert.ok(
-      text.startsWith('/**') || text.startsWith('#!'),
+      isTest(path) || text.startsWith('/**') || text.startsWith('#!'),
       `${path}: the first line says what the file is for`,
     );
     assert.ok(

@@ -54,7 +54,7 @@ function methodText([name, { about, roles, effect, params, returns }]: [string, 
 
 ${about} Roles: ${roles.join(', ')}.${effect === 'read' ? '' : ' Writes.'}
 
-    → ${fieldsOf(params as ObjectSchema)}
+    → ${fieldsOf(params)}
     ← ${returns.shape}`;
 }
 

@@ -107,7 +107,7 @@ function follow(child: ChildProcess): RunningDaemon & { output(): string } {
 }
 
 /** A fresh home whose path is short enough for sockets, and what removes it again. */
-export function temporaryHome(): { home: string; remove(): void } {
+export function temporaryHome(): { home: string; remove: () => void } {
   const home = mkdtempSync(join(tmpdir(), 'lk-'));
   return { home, remove: () => rmSync(home, { recursive: true, force: true, maxRetries: 3 }) };
 }
