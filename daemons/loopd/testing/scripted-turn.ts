@@ -141,3 +141,9 @@ export class ScriptedSession {
     sleep: async (ms) => void this.sleeps.push(ms),
   };
 }
+
+export async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
