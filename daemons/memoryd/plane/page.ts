@@ -2,6 +2,7 @@
 import { ParamsError } from '../../../shared/params-error.ts';
 import type { Range } from '../store/engine.ts';
 import type { KeyRange } from './keys.ts';
+import { pagesOf } from './read-each.ts';
 import type { RecordEntry, RecordStore } from './records.ts';
 
 export type Order = 'asc' | 'desc';
@@ -44,14 +45,16 @@ export async function pageOf(store: RecordStore, listing: Listing): Promise<Page
   let bytes = 0;
   let examined = 0;
   let last: string | undefined;
-  for await (const entries of store.range(boundsOf(listing, order))) {
+  for await (const entries of pagesOf(store, listing.range, boundsOf(listing, order))) {
     for (const entry of entries) {
       const text = render(entry);
       const size = text === undefined ? 0 : sizeOf(text === unreadable ? entry.key : text);
       const count = page.entries.length + page.damaged.length;
       const isFull =
         count === limit || examined === examinedMax || (count > 0 && bytes + size > pageBytesMax);
-      if (isFull && last !== undefined) return { ...page, next: cursorOf(order, last) };
+      // What is said of the range as a whole comes last and has no place of its own to go on from.
+      const isOfRange = entry.key === listing.range.gte;
+      if (isFull && last !== undefined && !isOfRange) return { ...page, next: cursorOf(order, last) };
       if (text === unreadable) page.damaged.push(entry.key);
       else if (text !== undefined) page.entries.push(text);
       bytes += size;

@@ -78,6 +78,8 @@ class FixtureStore implements RecordStore {
   /** Of every commit: how many operations, and whether it was synced. */
   readonly commits: { operations: number; sync: boolean }[] = [];
   flushes = 0;
+  /** As LevelDB tells it: after a scan, and not what is missing. */
+  hasLostBlock = false;
 
   constructor(engine: Engine<string>) {
     this.#engine = engine;
@@ -93,6 +95,7 @@ class FixtureStore implements RecordStore {
 
   async *range(range: Range): AsyncIterable<RecordEntry[]> {
     for await (const page of this.#engine.range(range)) yield page.map(([key, value]) => entryOf(key, value));
+    if (this.hasLostBlock) throw new AppError('store-damaged', 'a block cannot be read');
   }
 
   nextSequence(): number {

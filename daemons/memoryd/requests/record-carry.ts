@@ -6,7 +6,7 @@ import { checkKeyPart } from '../plane/check.ts';
 import { readBack } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
 import { rangeOf } from '../plane/keys.ts';
-import { readEach } from '../plane/read-each.ts';
+import { pagesOf, readEach } from '../plane/read-each.ts';
 
 /** What is carried is at most this long; older summaries are left out, and counted, but never the last one. */
 const textBytesMax = 1024 * 1024;
@@ -20,13 +20,13 @@ export async function recordCarry(
   const texts: string[] = [];
   let bytes = 0;
   let leftOut = 0;
-  const range = { ...rangeOf('summary', run), reverse: true, limit: depth };
-  const damaged = await readEach(store, range, ({ json }) => {
+  const range = rangeOf('summary', run);
+  const last = { ...range, reverse: true, limit: depth };
+  const damaged = await readEach(pagesOf(store, range, last), ({ json }) => {
     const text = renderSummary(readBack('summary', json, nowMs()) as unknown as Summary);
     bytes += Buffer.byteLength(text);
     if (leftOut > 0 || (texts.length > 0 && bytes > textBytesMax)) leftOut += 1;
     else texts.push(text);
-    return 'next';
   });
   return {
     text: texts.toReversed().join('\n\n'),

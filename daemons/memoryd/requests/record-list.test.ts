@@ -119,6 +119,20 @@ test('a record that cannot be read is named and hides no other', async () => {
   }
 });
 
+test('a part of the store that cannot be read is told beside what can', async () => {
+  const plane = await withLedger(3);
+  await plane.put('skill_trial', sparse.skill_trial);
+  await plane.put('summary', sparse.summary);
+  plane.store.hasLostBlock = true;
+  for (const limit of [2, 3, 100]) {
+    const { keys, damaged } = await listAll(plane, { kind: 'ledger', run_id: 'r', limit });
+    assert.deepEqual([keys.length, damaged], [3, ['lg/r/']]);
+  }
+  assert.deepEqual((await plane.call('record/scores', {})).damaged, ['st/']);
+  assert.deepEqual((await plane.call('record/carry', { run_id: 'r', depth: 3 })).damaged, ['su/r/']);
+  await assert.rejects(plane.call('record/list', { kind: 'episode' }), { code: 'store-damaged' });
+});
+
 test('a record whose text is no JSON is one that cannot be read', async () => {
   const plane = await PlaneFixture.open();
   await plane.put('goal_state', sparse.goal_state, { run_id: 'r' });

@@ -4,7 +4,7 @@ import type { MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
 import { readBack } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
 import { rangeOf } from '../plane/keys.ts';
-import { readEach } from '../plane/read-each.ts';
+import { pagesOf, readEach } from '../plane/read-each.ts';
 import { SkillScores, type Trial } from '../plane/scores.ts';
 
 export async function recordScores(
@@ -12,9 +12,8 @@ export async function recordScores(
   { store, nowMs }: Pick<PlaneContext, 'store' | 'nowMs'>,
 ): Promise<Result<MemorydProtocol, 'record/scores'>> {
   const scores = new SkillScores();
-  const damaged = await readEach(store, rangeOf('skill_trial'), ({ json }) => {
+  const damaged = await readEach(pagesOf(store, rangeOf('skill_trial')), ({ json }) => {
     scores.add(readBack('skill_trial', json, nowMs()) as unknown as Trial);
-    return 'next';
   });
   return { scores: scores.ranked(), ...(damaged.length === 0 ? {} : { damaged }) };
 }
