@@ -1,0 +1,305 @@
+/**
+ * The life of the store in this process: opened once it was found whole, closed at the first sign that it
+ * is not, opened again by itself after an error of the disk.
+ *
+ *   ready ── a write fails ──────> recovering ── opened, nothing lost ──> ready
+ *     └──── damage, or lost ─────> damaged ──── recheck finds it mended ──> ready
+ *
+ * After one failed write LevelDB acknowledges every later one on that handle and loses
+ * them at the next start. So a handle is never written again after an error.
+ */
+import { statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../../../shared/errors.ts';
+import type { DiskReserve } from './disk-reserve.ts';
+import type { Engine } from './engine.ts';
+import { removeHolderNote, writeHolderNote } from './lock-holder.ts';
+import { type OpenedStore, openStore } from './open-store.ts';
+import { RecordReader } from './record-reader.ts';
+import { isDiskFull, reasonOf } from './store-errors.ts';
+import { type StoreFiles, writeDurably } from './store-files.ts';
+import type { StoreLog } from './store-log.ts';
+import { refusalOf, type StoreState, writeRefusalOf } from './store-state.ts';
+import { type Durability, StoreWriter } from './store-writer.ts';
+import { type ScrubStatus, TablesScrub } from './tables-scrub.ts';
+
+const watchEveryMs = 1_000;
+const retryMsMin = 100;
+const retryMsMax = 5_000;
+/** What LevelDB writes besides the logs that it turns into tables: MANIFEST, a new log, names. */
+const reopenBytes = 1024 * 1024;
+
+export interface StoreLifeOptions {
+  readonly files: StoreFiles;
+  readonly durable: Durability;
+  readonly log: StoreLog;
+  readonly reserve: DiskReserve;
+  /** Resolves when no write is under way any more. */
+  readonly drain: () => Promise<void>;
+}
+
+/** What there is only while the store is open. */
+interface Handle {
+  readonly engine: Engine<string>;
+  readonly reader: RecordReader;
+  readonly writer: StoreWriter;
+  readonly scrub: TablesScrub;
+  readonly watch: NodeJS.Timeout;
+  readonly opened: OpenedStore;
+}
+
+export class StoreLife {
+  readonly #options: StoreLifeOptions;
+  readonly #closing = new AbortController();
+  #state: StoreState = { kind: 'closed' };
+  #handle: Handle | undefined;
+  #issued = 0;
+  #isPoisoned = false;
+  /** Recovering, rechecking or shutting down: one of them at a time. */
+  #changing: Promise<void> = Promise.resolve();
+  #restoring: Promise<void> = Promise.resolve();
+  #recoveries = 0;
+
+  private constructor(options: StoreLifeOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError store-locked */
+  static async open(options: StoreLifeOptions): Promise<StoreLife> {
+    const life = new StoreLife(options);
+    await life.#tryOpen();
+    if (life.#state.kind === 'recovering') life.#change(() => life.#recover());
+    return life;
+  }
+
+  get state(): StoreState {
+    return this.#state;
+  }
+
+  get issued(): number {
+    return this.#issued;
+  }
+
+  get recoveries(): number {
+    return this.#recoveries;
+  }
+
+  get scrub(): ScrubStatus | undefined {
+    return this.#handle?.scrub.status;
+  }
+
+  get opened(): OpenedStore | undefined {
+    return this.#handle?.opened;
+  }
+
+  /** The next sequence number. It is in the store as soon as anything behind it is. @throws AppError by the state */
+  issue(): number {
+    this.assertWritable();
+    this.#issued += 1;
+    return this.#issued;
+  }
+
+  /** @throws AppError by the state, where not even reading is possible */
+  reading(): Pick<Handle, 'engine' | 'reader' | 'scrub'> {
+    if (this.#handle !== undefined && this.#state.kind !== 'closed') return this.#handle;
+    throw refusalOf(this.#state.kind === 'ready' ? { kind: 'closed' } : this.#state);
+  }
+
+  /** @throws AppError by the state, with `outcome` `not-stored` */
+  assertWritable(): void {
+    if (this.#state.kind !== 'ready') throw writeRefusalOf(this.#state);
+  }
+
+  /** For what was accepted: that is finished after `close` was called, too. @throws AppError as `assertWritable` */
+  writer(): StoreWriter {
+    const mayWrite = this.#state.kind === 'ready' || (this.#state.kind === 'closed' && !this.#isPoisoned);
+    if (mayWrite && this.#handle !== undefined) return this.#handle.writer;
+    throw writeRefusalOf(this.#state.kind === 'ready' ? { kind: 'closed' } : this.#state);
+  }
+
+  /** A write failed: whatever the reason, this handle takes no other. */
+  failed(error: unknown): void {
+    this.#isPoisoned = true;
+    if (this.#state.kind !== 'ready') return;
+    if (error instanceof AppError && error.code === 'store-damaged') {
+      this.#lose([error.message]);
+      return;
+    }
+    this.#setFailed(error);
+    this.#change(() => this.#recover());
+  }
+
+  /** Looks again at a store that was damaged or too new, and uses it if it has been mended. @throws AppError store-locked */
+  async recheck(): Promise<StoreState> {
+    await this.#handle?.scrub.run();
+    await this.#changing;
+    if (this.#state.kind !== 'damaged' && this.#state.kind !== 'newer') return this.#state;
+    let thrown: unknown;
+    this.#change(async () => {
+      await this.#tryOpen().catch((error: unknown) => (thrown = error));
+      if (this.#state.kind === 'recovering') await this.#recover();
+    });
+    await this.#changing;
+    if (thrown !== undefined) throw thrown;
+    return this.#state;
+  }
+
+  /** Waits for a check of the tables that is under way. */
+  async scrubbed(): Promise<void> {
+    const scrub = this.#handle?.scrub;
+    if (scrub?.status.state === 'running') await scrub.run();
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return await this.#changing;
+    const wasReady = this.#state.kind === 'ready';
+    this.#closing.abort();
+    this.#state = { kind: 'closed' };
+    this.#change(() => this.#shut(wasReady));
+    await this.#changing;
+    await this.#restoring;
+  }
+
+  #change(change: () => Promise<void>): void {
+    this.#changing = this.#changing.then(change).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'the store could not change its state');
+    });
+  }
+
+  /** Sets the state by what was found. @throws AppError store-locked */
+  async #tryOpen({ areTablesTrusted = false } = {}): Promise<void> {
+    const { files, log } = this.#options;
+    const opening = await openStore({ files, log, areTablesTrusted });
+    if (opening.kind === 'ready') {
+      try {
+        await this.#use(opening);
+      } catch (error) {
+        await opening.engine.close();
+        this.#setFailed(error);
+      }
+    } else if (opening.kind === 'failed') {
+      this.#setFailed(opening.cause);
+    } else {
+      this.#set(opening);
+    }
+  }
+
+  async #use(opened: OpenedStore): Promise<void> {
+    const { files, durable, log, reserve } = this.#options;
+    const { engine, mark, defects, wasCleanStop } = opened;
+    const writer = await StoreWriter.open(engine, { files, mark, durable });
+    const scrub = new TablesScrub(files.dir, (reasons) => this.#lose(reasons));
+    const reader = new RecordReader(engine, () => scrub.suspect());
+    const watch = setInterval(() => this.#look(), watchEveryMs).unref();
+    this.#handle = { engine, reader, writer, scrub, watch, opened };
+    this.#isPoisoned = false;
+    this.#issued = Math.max(this.#issued, mark.seq);
+    await writeHolderNote(files).catch((error: unknown) =>
+      log.warn({ err: error }, 'no note of who holds it'),
+    );
+    for (const defect of defects) log.warn({ ...defect }, 'a write that was never acknowledged was cut off');
+    log.info({ seq: mark.seq, wasCleanStop, tables: opened.tables.length }, 'record store open');
+    this.#set({ kind: 'ready' });
+    if (opened.areTablesChecked) scrub.skip(opened.tables);
+    else void scrub.run(opened.tables);
+    this.#restoring = this.#restoring
+      .then(() => reserve.restore())
+      .catch((error: unknown) => log.warn({ err: error }, 'no disk space could be laid in'));
+  }
+
+  #set(state: StoreState): void {
+    // Once closed it stays closed.
+    if (this.#closing.signal.aborted) return;
+    this.#state = state;
+    if (state.kind === 'damaged') {
+      this.#options.log.error(
+        { code: 'store-damaged', reasons: state.reasons },
+        'the record store is damaged',
+      );
+    } else if (state.kind === 'newer') {
+      this.#options.log.error({ code: 'store-newer', format: state.format }, 'the record store is newer');
+    }
+  }
+
+  #setFailed(error: unknown): void {
+    const code = isDiskFull(error) ? 'store-full' : 'store-write-failed';
+    const reasons = [reasonOf(error)];
+    this.#set({ kind: 'recovering', code, reasons });
+    this.#options.log.error({ code, reasons }, 'the record store is opened again after an error');
+  }
+
+  /** Opens it again and again until the disk is back. The old handle serves reads until there is room for a new one. */
+  async #recover(): Promise<void> {
+    const { reserve, log } = this.#options;
+    for (
+      let delayMs = retryMsMin;
+      this.#state.kind === 'recovering';
+      delayMs = Math.min(delayMs * 2, retryMsMax)
+    ) {
+      const isFull = this.#state.code === 'store-full';
+      await this.#restoring;
+      if (isFull) await reserve.release();
+      if (!isFull || reserve.freeBytes >= (await this.#bytesToReopen())) {
+        await this.#shut(false);
+        await this.#tryOpen({ areTablesTrusted: true }).catch((error: unknown) => this.#setFailed(error));
+      }
+      if (this.#state.kind !== 'recovering') break;
+      await sleep(delayMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+    }
+    if (this.#state.kind !== 'ready') return;
+    this.#recoveries += 1;
+    log.info({ issued: this.#issued }, 'the record store is open again, and nothing acknowledged is lost');
+  }
+
+  /** LevelDB turns its logs into tables before anything else. */
+  async #bytesToReopen(): Promise<number> {
+    const { dir } = this.#options.files;
+    let bytes = reopenBytes;
+    for (const name of await readdir(dir).catch(() => [])) {
+      if (name.endsWith('.log')) bytes += statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
+    }
+    return bytes;
+  }
+
+  #look(): void {
+    try {
+      if (this.#state.kind === 'ready') this.#handle?.writer.assertHeld();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Stops using a store that is not what was written, before LevelDB rewrites any of it. */
+  #lose(reasons: readonly string[]): void {
+    if (this.#state.kind !== 'ready') return;
+    this.#set({ kind: 'damaged', reasons });
+    this.#change(() => this.#shut(false));
+  }
+
+  /** @param isClean nothing went wrong, and that is to be remembered */
+  async #shut(isClean: boolean): Promise<void> {
+    const handle = this.#handle;
+    if (handle === undefined) return;
+    const { files, log, drain } = this.#options;
+    clearInterval(handle.watch);
+    await drain();
+    await handle.scrub.stop();
+    const mayBeClean = isClean && !this.#isPoisoned;
+    try {
+      if (mayBeClean) await handle.writer.finish();
+      this.#handle = undefined;
+      await handle.engine.close();
+      handle.writer.close();
+      if (mayBeClean) await writeDurably(files.cleanStop, `${JSON.stringify({ issued: this.#issued })}\n`);
+    } catch (error) {
+      log.error({ err: error }, 'the record store could not be closed cleanly');
+      if (this.#handle !== undefined) {
+        this.#handle = undefined;
+        await handle.engine.close().catch(() => {});
+      }
+    }
+    removeHolderNote(files);
+  }
+}
