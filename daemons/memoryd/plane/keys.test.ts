@@ -55,6 +55,22 @@ test('two runs that differ in one character have different keys', () => {
   );
 });
 
+test('lone surrogates, which bytes cannot tell apart, have keys of their own', () => {
+  const runs = [
+    '\ud800',
+    '\udc00',
+    '\ufffd',
+    '%uD800',
+    '\ud800\ufffd',
+    '\ufffd\ud800',
+    '\udc00\ud800',
+    '\ud800\udc00',
+  ];
+  const keys = runs.map((run) => keyOf('checkpoint', { run }));
+  assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, runs.length);
+  assert.ok(keys.every((key) => key.isWellFormed()));
+});
+
 test('a range of a run holds its own records and those of no other run or kind', () => {
   fc.assert(
     fc.property(kind, part, kind, parts, fc.boolean(), (name, run, other, all, isPrefix) => {

@@ -25,7 +25,7 @@ export async function recordCarry(
   const damaged = await readEach(pagesOf(store, range, last), ({ json }) => {
     const text = renderSummary(readBack('summary', json, nowMs()) as unknown as Summary);
     bytes += Buffer.byteLength(text);
-    if (leftOut > 0 || (texts.length > 0 && bytes > textBytesMax)) leftOut += 1;
+    if (texts.length > 0 && bytes > textBytesMax) leftOut += 1;
     else texts.push(text);
   });
   return {
