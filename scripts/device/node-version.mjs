@@ -2,6 +2,8 @@
 const [major, minor] = process.versions.node.split('.').map(Number);
 const isEnough = major > 20 || (major === 20 && minor >= 15);
 if (!isEnough) {
-  process.stderr.write(`loopkeep needs Node 20.15 or newer; ${process.execPath} is ${process.versions.node}\n`);
+  process.stderr.write(
+    `loopkeep needs Node 20.15 or newer; ${process.execPath} is ${process.versions.node}\n`,
+  );
   process.exitCode = 1;
 }

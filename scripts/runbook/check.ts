@@ -39,9 +39,12 @@ export function runbookFaults(folder: string, commands: ReadonlySet<string>): st
 export function readEntries(folder: string, faults: string[] = []): Entry[] {
   const entries: Entry[] = [];
   for (const file of readdirSync(folder).toSorted()) {
-    if (!file.endsWith('.md') || file === guideFile) continue;
+    if (!file.endsWith('.md')) continue;
+    const text = readFileSync(join(folder, file), 'utf8');
+    // What states no code is a page of its own, as the guide is.
+    if (!text.startsWith('---\ncode:')) continue;
     try {
-      entries.push(parseEntry(basename(file, '.md'), readFileSync(join(folder, file), 'utf8')));
+      entries.push(parseEntry(basename(file, '.md'), text));
     } catch (error) {
       faults.push(`runbook/${(error as Error).message}`);
     }

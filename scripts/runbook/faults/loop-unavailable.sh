@@ -1,0 +1,3 @@
+. /source/scripts/runbook/device.sh
+
+systemctl stop loopd.service loopkeep-channel.socket

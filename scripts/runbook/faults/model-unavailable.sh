@@ -1,0 +1,4 @@
+. /source/scripts/runbook/device.sh
+
+model well
+restart loopd

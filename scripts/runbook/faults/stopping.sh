@@ -1,0 +1,3 @@
+. /source/scripts/runbook/device.sh
+
+systemctl stop loopkeep.target

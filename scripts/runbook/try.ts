@@ -1,0 +1,132 @@
+/**
+ * Types the commands of every entry under a real systemd, against the fault that the entry is for: healthy, fault,
+ * the entry's blocks with the outputs they promise, healthy again. Usage: try.ts [CODE...]   as root
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readEntries } from './check.ts';
+import type { Entry, RunBlock } from './entry.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+/** Where the lab shows the project. */
+const source = '/source';
+const labsd = join(root, 'scripts/device/labsd');
+const lab = {
+  ...process.env,
+  LABSD_NAME: `loopkeep-runbook-${process.pid}`,
+  LABSD_BIND: `${root.replace(/\/$/, '')}:${source}`,
+};
+const blockMsMax = 120_000;
+const outputBytesMax = 16 * 1024 * 1024;
+/** What must hold before a fault and after its entry. */
+const healthy = 'loopctl health --wait 30 && loopctl probe && test -z "$(systemctl --failed --no-legend)"';
+
+interface Ran {
+  readonly status: number;
+  readonly output: string;
+}
+
+function inside(commands: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const env = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return new Promise((resolve) => {
+    execFile(
+      labsd,
+      ['exec', 'env', ...env, 'bash', '-euc', `exec 2>&1; cd /root; ${commands}`],
+      { env: lab, timeout: blockMsMax, maxBuffer: outputBytesMax },
+      (error, stdout) => resolve({ status: error === null ? 0 : Number(error.code ?? 1), output: stdout }),
+    );
+  });
+}
+
+/** The first line that is missing in its place, or a status that is another; undefined where all is as promised. */
+export function unmet({ status, output }: Ran, { expect }: RunBlock): string | undefined {
+  if (status !== expect.status) return `ended with ${status}, not ${expect.status}`;
+  const lines = output.split('\n');
+  let from = 0;
+  for (const pattern of expect.lines) {
+    const at = lines.findIndex((line, index) => index >= from && patternOf(pattern).test(line));
+    if (at < 0) return `no line matches /${pattern}/`;
+    from = at + 1;
+  }
+  return undefined;
+}
+
+/** JavaScript has no (?i) inside a pattern. */
+function patternOf(pattern: string): RegExp {
+  return pattern.startsWith('(?i)') ? new RegExp(pattern.slice(4), 'i') : new RegExp(pattern);
+}
+
+/** What went wrong with one entry, or undefined. */
+async function tryEntry(entry: Entry): Promise<string | undefined> {
+  const reset = await inside(`${source}/scripts/runbook/reset.sh`);
+  if (reset.status !== 0) return `the device cannot be reset\n${reset.output}`;
+  const before = await inside(healthy);
+  if (before.status !== 0) return `not healthy before the fault\n${before.output}`;
+  const fault = existsSync(join(root, 'scripts/runbook/faults', `${entry.name}.sh`))
+    ? await inside(`bash ${source}/scripts/runbook/faults/${entry.name}.sh`)
+    : { status: 0, output: '' };
+  if (fault.status !== 0) return `the fault cannot be caused (${fault.status})\n${fault.output}`;
+  const variables = Object.fromEntries(
+    [...fault.output.matchAll(/^(?<name>[A-Z_]+)=(?<value>.*)$/gm)].map(({ groups }) => [
+      groups?.['name'] ?? '',
+      groups?.['value'] ?? '',
+    ]),
+  );
+  for (const block of entry.blocks) {
+    const ran = await inside(block.commands, variables);
+    const wrong = unmet(ran, block);
+    if (wrong !== undefined) {
+      return `line ${block.line} (${block.section}): ${wrong}\n$ ${block.commands}\n${ran.output}`;
+    }
+  }
+  const after = await inside(healthy);
+  return after.status === 0 ? undefined : `not healthy after the entry\n${after.output}`;
+}
+
+function install(): void {
+  const packages = join(root, 'build');
+  execFileSync(join(root, 'scripts/device/build-deb'), ['0-runbook', join(packages, 'runbook.deb')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  execFileSync(labsd, ['up'], { env: lab, stdio: 'inherit' });
+  execFileSync(labsd, ['exec', 'dpkg', '--install', `${source}/build/runbook.deb`], {
+    env: lab,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+async function main(wanted: readonly string[]): Promise<void> {
+  try {
+    execFileSync(labsd, ['can'], { env: lab });
+  } catch (error) {
+    process.stdout.write(`SKIP runbook: ${String((error as { stdout: Buffer }).stdout).trim()}\n`);
+    process.exitCode = process.env['REQUIRE_ALL'] === '1' ? 1 : 0;
+    return;
+  }
+  const entries = readEntries(join(root, 'runbook')).filter(
+    ({ name }) => wanted.length === 0 || wanted.includes(name),
+  );
+  let failed = 0;
+  let commands = 0;
+  try {
+    install();
+    for (const entry of entries) {
+      const wrong = await tryEntry(entry);
+      commands += entry.blocks.length;
+      if (wrong !== undefined) failed += 1;
+      process.stdout.write(
+        wrong === undefined ? `ok    ${entry.name}\n` : `FAIL  runbook/${entry.name}.md: ${wrong}\n`,
+      );
+    }
+  } finally {
+    execFileSync(labsd, ['down'], { env: lab, stdio: 'inherit' });
+  }
+  process.stdout.write(
+    `runbook: ${entries.length - failed} entries work, ${failed} failed, ${commands} blocks typed\n`,
+  );
+  if (failed > 0 || entries.length === 0) process.exitCode = 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
