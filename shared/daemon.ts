@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { readConfig, type Config } from './config.ts';
 import { toAppError } from './errors.ts';
 import { homeOf, type Home } from './home.ts';
+import { openJournal } from './journal.ts';
 import { createLog, type Log } from './log.ts';
 import { createNotifier } from './notify.ts';
 import type { SettingsTable } from './settings.ts';
@@ -58,6 +59,8 @@ export async function runDaemon<T extends SettingsTable>(options: DaemonOptions<
     process.stderr.write(
       `${name}: ${error.message}\nrunbook: ${error.code}\n  loopctl explain ${error.code}\n`,
     );
+    const journal = await openJournal(name);
+    journal?.fail({ code: error.code, message: error.message });
     process.exitCode = error.exit;
   }
 }
@@ -100,7 +103,7 @@ async function live<T extends SettingsTable>(
   // Files and folders are the owner's alone unless a mode says otherwise.
   process.umask(0o077);
   const level = (config.settings as { log?: { level?: string } }).log?.level ?? 'info';
-  const log = createLog(name, level);
+  const log = createLog(name, level, await openJournal(name));
   const parts: Stoppable[] = [];
   const reloads: ((config: Config<T>) => void)[] = [];
   const stopping = new AbortController();

@@ -7,18 +7,20 @@ import type { ErrorCode } from './errors.ts';
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
+  /** As syslog counts: 3 is an error. */
+  readonly priority?: number;
   readonly session?: string;
 }
 
 export interface Journal {
-  /** Best effort: what the journal does not take is in the log on stderr anyway. */
-  fail(failure: Failure): void;
+  /** Whether the journal took it; otherwise it belongs into the log on standard output. */
+  fail(failure: Failure): boolean;
 }
 
 const journalSocket = '/run/systemd/journal/socket';
 /** Far below what the kernel sends in one datagram. */
 const fieldBytesMax = 32 * 1024;
-const errorPriority = '3';
+const errorPriority = 3;
 const messageIdChars = 32;
 const lengthBytes = 8;
 const stderrFd = 2;
@@ -35,7 +37,7 @@ export async function openJournal(
   if (!isJournal(env['JOURNAL_STREAM'])) return undefined;
   try {
     const send = await open();
-    return { fail: (failure) => void send(address, entryOf(identifier, failure)) };
+    return { fail: (failure) => send(address, entryOf(identifier, failure)) === 0 };
   } catch {
     return undefined;
   }
@@ -53,11 +55,11 @@ function isJournal(stream: string | undefined): boolean {
   return stream === `${dev}:${ino}`;
 }
 
-function entryOf(identifier: string, { code, message, session }: Failure): Buffer {
+function entryOf(identifier: string, { code, message, priority = errorPriority, session }: Failure): Buffer {
   return Buffer.concat([
     field('MESSAGE', message),
     field('MESSAGE_ID', messageIdOf(code)),
-    field('PRIORITY', errorPriority),
+    field('PRIORITY', String(priority)),
     field('SYSLOG_IDENTIFIER', identifier),
     field('RUNBOOK', code),
     session === undefined ? Buffer.alloc(0) : field('SESSION', session),

@@ -137,7 +137,9 @@ test('a failure reaches the journal with its runbook entry and its message id', 
   const { dev, ino } = fstatSync(2);
   const journal = await openJournal('memoryd', { env: { JOURNAL_STREAM: `${dev}:${ino}` }, address });
 
-  journal?.fail({ code: 'store-locked', message: 'two\nlines', session: 's1' });
+  const isTaken = journal?.fail({ code: 'store-locked', message: 'two\nlines', session: 's1' });
+
+  assert.equal(isTaken, true);
 
   const entry = await next();
   assert.ok(entry.startsWith('MESSAGE\n\t\0\0\0\0\0\0\0two\nlines\nMESSAGE_ID\n'), entry);
