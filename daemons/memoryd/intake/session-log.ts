@@ -42,6 +42,8 @@ export interface LineBatch {
   readonly end: number;
   /** Lines left out because they are longer than the limit. */
   readonly oversized: number;
+  /** The file is read to the end that it had when it was opened. */
+  readonly isLast: boolean;
 }
 
 /** What `stat` says of a file, as far as a mark keeps it. */
@@ -90,6 +92,10 @@ export class SessionLog {
     }
   }
 
+  get facts(): FileFacts {
+    return this.#facts;
+  }
+
   /** Bytes of the file when it was opened; nothing beyond them is read. */
   get size(): number {
     return this.#facts.size;
@@ -104,7 +110,7 @@ export class SessionLog {
       if (read === 0) return;
       const batch = splitter.push(chunk.subarray(0, read));
       position += read;
-      if (batch !== undefined) yield batch;
+      if (batch !== undefined) yield { ...batch, isLast: position >= this.size };
     }
   }
 
@@ -184,7 +190,7 @@ class LineSplitter {
   }
 
   /** @returns undefined while the chunk ended no line. */
-  push(chunk: Buffer): LineBatch | undefined {
+  push(chunk: Buffer): Omit<LineBatch, 'isLast'> | undefined {
     const lines: LogLine[] = [];
     let oversized = 0;
     let start = 0;

@@ -1,0 +1,72 @@
+/** Takes records of the record plane out of the index and out of the store, from the disk too. */
+import { kindNames, recordKinds, type KindName } from '../../../shared/protocol/records.ts';
+import { rangeOf, readKey } from '../plane/keys.ts';
+import type { StoredEntry } from '../store/record-reader.ts';
+import type { IntakeStore } from './intake-store.ts';
+import type { FedIndex } from './fed-index.ts';
+import { runOf } from './items.ts';
+import type { KeptTexts } from './texts.ts';
+
+interface Forgetting {
+  readonly fed: FedIndex;
+  readonly store: IntakeStore;
+  readonly sources: { readonly texts: KeptTexts };
+  readonly dryRun: boolean;
+}
+
+interface Wanted {
+  /** Only records of this run, or of every one. */
+  readonly run?: string;
+  readonly isOfIt: (kind: KindName, record: Readonly<Record<string, unknown>>) => boolean;
+}
+
+export interface ForgottenRecords {
+  readonly records: number;
+  /** Of these, how many could be found by recall. */
+  readonly items: number;
+}
+
+/** The index first: what is still in the store would be found, and deleted, by the same request again. */
+export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise<ForgottenRecords> {
+  let records = 0;
+  let items = 0;
+  for (const kind of kindNames) {
+    const before = records;
+    for await (const page of work.store.range(rangeOf(kind, wanted.run))) {
+      const found = page.filter((entry): entry is StoredEntry => {
+        if ('damaged' in entry) return false;
+        return wanted.isOfIt(kind, JSON.parse(entry.json) as Record<string, unknown>);
+      });
+      records += found.length;
+      if (kind === 'episode' || kind === 'summary') {
+        items += found.length;
+        if (!work.dryRun) await forgetItems(work, found);
+      }
+      if (!work.dryRun && found.length > 0)
+        await work.store.commit(
+          found.map(({ key }) => ({ type: 'del' as const, key })),
+          { sync: true },
+        );
+    }
+    if (!work.dryRun && records > before) await work.store.compact(`${recordKinds[kind].prefix}/`);
+  }
+  if (wanted.run !== undefined && !work.dryRun) await forgetRun(work, wanted.run);
+  return { records, items };
+}
+
+async function forgetItems({ fed, sources }: Forgetting, entries: readonly StoredEntry[]): Promise<void> {
+  const byRun = Map.groupBy(entries, ({ key }) => readKey(key)?.run ?? '');
+  for (const [run, found] of byRun) {
+    await fed.index.forgetRecords(
+      runOf(run),
+      found.map(({ seq }) => seq),
+    );
+    sources.texts.drop(runOf(run));
+  }
+}
+
+async function forgetRun({ fed, sources }: Forgetting, run: string): Promise<void> {
+  await fed.index.forget(runOf(run));
+  await fed.records.dropProgress(run);
+  sources.texts.drop(runOf(run));
+}

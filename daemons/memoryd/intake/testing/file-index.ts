@@ -1,0 +1,142 @@
+/** A recall index for tests of what feeds it: one file, words as they stand, and faults on demand. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Hit, RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
+import type { Container, Item, SessionFacts, Texts, Wanted } from '../../recall/item.ts';
+import type { IndexPort, Progress, RecallContext } from '../index-port.ts';
+
+interface Kept {
+  facts: SessionFacts;
+  items: (Wanted & { words: string })[];
+}
+
+interface State {
+  containers: Record<string, Kept>;
+  progress: Record<string, string>;
+}
+
+export class IndexFault extends Error {}
+
+export class FileIndex implements IndexPort {
+  readonly #path: string;
+  readonly #texts: Texts;
+  readonly #state: State;
+  #isClosed = false;
+  /** The next call that touches the index fails like a damaged one. */
+  isDamaged = false;
+  /** Called before each append; a test can hold it up, or kill there. */
+  onAppend: (facts: SessionFacts, items: readonly Item[]) => Promise<void> = () => Promise.resolve();
+  appends = 0;
+
+  /** @throws IndexFault where the file is not what an index wrote */
+  constructor({ dir, texts }: { dir: string; texts: Texts }) {
+    mkdirSync(dir, { recursive: true });
+    this.#path = join(dir, 'index.json');
+    this.#texts = texts;
+    this.#state = existsSync(this.#path) ? parse(this.#path) : { containers: {}, progress: {} };
+  }
+
+  async append(facts: SessionFacts, items: readonly Item[], progress?: Progress): Promise<void> {
+    this.#touch();
+    this.appends += 1;
+    await this.onAppend(facts, items);
+    if (items.length > 0) {
+      const kept = (this.#state.containers[name(facts)] ??= { facts, items: [] });
+      for (const { record, locator, text } of items)
+        kept.items.push({ record, locator, words: text.toLowerCase() });
+    }
+    if (progress !== undefined) this.#state.progress[progress.key] = progress.value;
+    this.#save();
+  }
+
+  progress(key: string): string | undefined {
+    return this.#state.progress[key];
+  }
+
+  progressKeys(prefix: string): string[] {
+    return Object.keys(this.#state.progress).filter((key) => key.startsWith(prefix));
+  }
+
+  async recall({ query, limit = 8 }: RecallParams, context: RecallContext): Promise<RecallReply> {
+    this.#touch();
+    const words = query.toLowerCase().split(/\s+/);
+    const hits: Hit[] = [];
+    for (const { facts, items } of Object.values(this.#state.containers)) {
+      const found = items.filter((item) => words.every((word) => item.words.includes(word)));
+      for (const item of await this.#texts.read(facts, found))
+        if (item !== undefined) hits.push(hitOf(facts, item));
+    }
+    const { state, behind, forgotten } = context;
+    return { hits: hits.slice(0, limit), tier: 'words', filters: {}, index: { state, behind }, forgotten };
+  }
+
+  async forget(container: Container): Promise<void> {
+    this.#touch();
+    delete this.#state.containers[name(container)];
+    this.#save();
+  }
+
+  async forgetRecords(container: Container, records: readonly number[]): Promise<void> {
+    this.#touch();
+    const kept = this.#state.containers[name(container)];
+    if (kept !== undefined) kept.items = kept.items.filter(({ record }) => !records.includes(record));
+    this.#save();
+  }
+
+  status(): Record<string, unknown> {
+    return { containers: Object.keys(this.#state.containers).length };
+  }
+
+  isEmpty(): boolean {
+    return Object.values(this.#state.containers).every(({ items }) => items.length === 0);
+  }
+
+  async fingerprint(): Promise<string> {
+    const containers = Object.values(this.#state.containers).filter(({ items }) => items.length > 0);
+    return containers
+      .flatMap(({ facts, items }) => items.map((item) => `${name(facts)} ${JSON.stringify(item)}`))
+      .toSorted()
+      .join('\n');
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) throw new Error('closed twice');
+    this.#isClosed = true;
+  }
+
+  #touch(): void {
+    if (this.#isClosed) throw new Error('used after it was closed');
+    if (this.isDamaged) throw new IndexFault('a block of the index is damaged');
+  }
+
+  #save(): void {
+    writeFileSync(this.#path, JSON.stringify(this.#state));
+  }
+}
+
+const name = ({ kind, id }: Container) => `${kind} ${id}`;
+
+function parse(path: string): State {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as State;
+  } catch {
+    throw new IndexFault('the index is damaged');
+  }
+}
+
+function hitOf({ kind, id }: Container, item: Item): Hit {
+  const { source, record, role, text, name, ref, atMs } = item;
+  return {
+    source,
+    ...(kind === 'session' ? { session: id } : { run: id }),
+    record,
+    at: new Date(atMs).toISOString(),
+    role,
+    ...(name === undefined ? {} : { name }),
+    ...(ref === undefined ? {} : { ref }),
+    score: 1,
+    text,
+    before: [],
+    after: [],
+  };
+}
