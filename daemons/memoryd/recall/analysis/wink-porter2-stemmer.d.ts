@@ -1,0 +1,4 @@
+/** The stemmer's package comes without types. */
+declare module 'wink-porter2-stemmer' {
+  export default function stem(word: string): string;
+}

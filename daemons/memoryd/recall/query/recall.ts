@@ -1,0 +1,219 @@
+/** Answers one recall: what is asked, how it was found, and whatever the reader has to know about the answer. */
+import type { RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
+import { mark } from '../index/columns.ts';
+import { Best, type Scored } from '../ranking/best.ts';
+import { namedSpeakers } from '../ranking/speakers.ts';
+import { cursorOf, offsetMax, pageOf, type Page } from './cursor.ts';
+import { filterOf, type Filter } from './filter.ts';
+import { holdsPhrases, holdsWritten } from './phrase.ts';
+import { queryCharsMax, questionOf, type Question } from './question.ts';
+import { orderOf, Search, termsMax, type Equipment } from './search.ts';
+import { show, type Shown } from './show.ts';
+import { timeWindowOf } from './time-window.ts';
+
+const defaults = { limit: 8, window: 1, charsMax: 6_000 };
+/** Texts read in one go, and at most, to find those that hold a phrase. */
+const verifiedAtOnce = 64;
+const verifiedMax = 1_024;
+/** Passages looked at beyond the wanted hits, because several may be of one record. */
+const spareTurns = 200;
+
+export interface Circumstances {
+  readonly forgotten: number;
+  readonly behind: number;
+  readonly state: 'ok' | 'catching-up' | 'damaged';
+}
+
+type Tier = 'exact' | 'words' | 'loose' | 'time';
+
+interface Answer {
+  readonly turns: readonly Scored[];
+  readonly tier: Tier;
+  readonly terms: ReadonlyMap<string, number>;
+  readonly notes: readonly string[];
+}
+
+export class Recall {
+  readonly #equipment: Equipment;
+  readonly #search: Search;
+
+  /** Answers under way. */
+  readonly #answering = new Set<Promise<unknown>>();
+
+  constructor(equipment: Equipment) {
+    this.#equipment = equipment;
+    this.#search = new Search(equipment);
+  }
+
+  /** Returns when nobody reads the index any more: it must not be closed before. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#answering);
+  }
+
+  async answer(
+    params: RecallParams,
+    circumstances: Circumstances,
+    damaged: (error: unknown) => void,
+  ): Promise<RecallReply> {
+    const answer = this.#answer(params, circumstances, damaged);
+    this.#answering.add(answer);
+    try {
+      return await answer;
+    } finally {
+      this.#answering.delete(answer);
+    }
+  }
+
+  /** @param damaged told when the index turns out to be damaged while it is read. */
+  async #answer(
+    params: RecallParams,
+    { forgotten, behind, state }: Circumstances,
+    damaged: (error: unknown) => void,
+  ): Promise<RecallReply> {
+    const { index, timeZone, readBack } = this.#equipment;
+    const window = timeWindowOf(params, timeZone);
+    const page = pageOf(params, index.columns.count);
+    const filter = filterOf(index, params, { window, turns: page.turns });
+    const answer = await this.#find(params, { filter, page, damaged });
+    const limit = params.limit ?? defaults.limit;
+    const { shown, hasMore } = await this.#records(answer.turns, { skip: page.offset, limit });
+    const hits = await show({ index, readBack }, shown, {
+      terms: answer.terms,
+      charsMax: params.max_chars ?? defaults.charsMax,
+      window: params.window ?? defaults.window,
+    });
+    const next = { offset: page.offset + limit, turns: page.turns };
+    const notes = hits.length > 0 ? answer.notes : [...answer.notes, emptyNote(params, page)];
+    return {
+      hits,
+      tier: answer.tier,
+      filters: filtersOf(params),
+      index: { state, behind },
+      forgotten,
+      ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
+      ...(hasMore && next.offset <= offsetMax ? { next: cursorOf(params, next) } : {}),
+    };
+  }
+
+  async #find(
+    params: RecallParams,
+    { filter, page, damaged }: { filter: Filter; page: Page; damaged: (error: unknown) => void },
+  ): Promise<Answer> {
+    const { index } = this.#equipment;
+    const speakers = namedSpeakers(params.query, index.names);
+    const question = questionOf(params.query, speakers);
+    const max = page.offset + (params.limit ?? defaults.limit) + spareTurns;
+    if (question.terms.length === 0) {
+      if (question.phrases.length > 0)
+        return this.#phrases(question, this.#byTime(params, { filter, max: verifiedMax }));
+      return { ...this.#byTime(params, { filter, max }), notes: commonWordsNote(question) };
+    }
+    const order = params.order ?? 'relevance';
+    const isPhrase = question.phrases.length > 0;
+    const found = await this.#search.find({
+      question,
+      speakers,
+      filter,
+      order,
+      damaged,
+      max: isPhrase ? Math.max(max, verifiedMax) : max,
+    });
+    const notes = [
+      ...(found.isCut ? [`the query was cut to its ${termsMax} most telling terms`] : []),
+      ...(params.query.length > queryCharsMax
+        ? [`only its first ${queryCharsMax} characters were read`]
+        : []),
+    ];
+    const answer = { turns: found.turns, terms: found.terms, notes };
+    if (isPhrase) return this.#phrases(question, { ...answer, tier: 'exact' });
+    return { ...answer, tier: found.holdsAll ? await this.#strictTier(question, found.turns) : 'loose' };
+  }
+
+  /** Of the turns those whose text holds every phrase. */
+  async #phrases(question: Question, answer: Answer): Promise<Answer> {
+    const { readBack } = this.#equipment;
+    const kept: Scored[] = [];
+    for (let at = 0; at < answer.turns.length; at += verifiedAtOnce) {
+      const some = answer.turns.slice(at, at + verifiedAtOnce);
+      const items = await readBack.items(some.map(({ turn }) => turn));
+      kept.push(
+        ...some.filter(({ turn }) => {
+          const item = items.get(turn);
+          return item !== undefined && holdsPhrases(readBack.passageText(turn, item), question.phrases);
+        }),
+      );
+    }
+    return { ...answer, turns: kept, tier: 'exact' };
+  }
+
+  async #strictTier(question: Question, turns: readonly Scored[]): Promise<Tier> {
+    const best = turns[0];
+    if (best === undefined) return 'words';
+    const item = (await this.#equipment.readBack.items([best.turn])).get(best.turn);
+    return item !== undefined && holdsWritten(item.text, question.written) ? 'exact' : 'words';
+  }
+
+  #byTime(params: RecallParams, { filter, max }: { filter: Filter; max: number }): Answer {
+    const { columns } = this.#equipment.index;
+    const isWindow = params.since !== undefined || params.until !== undefined;
+    const chosen = params.order === 'newest' || params.order === 'oldest' ? params.order : undefined;
+    const order = orderOf(chosen ?? (isWindow ? 'oldest' : 'newest'), columns.atMs);
+    const best = new Best(max, order);
+    for (let turn = 0; turn < columns.count; turn += 1) {
+      const isHead = (columns.flags[turn]! & mark.continuation) === 0;
+      if (isHead && filter(turn)) best.add({ turn, score: 0 });
+    }
+    return { turns: best.sorted(), tier: 'time', terms: new Map(), notes: [] };
+  }
+
+  /** The records of turns in their order, each once, from the wanted place on; those whose text is gone are passed over. */
+  async #records(
+    turns: readonly Scored[],
+    { skip, limit }: { skip: number; limit: number },
+  ): Promise<{ shown: Shown[]; hasMore: boolean }> {
+    const { readBack } = this.#equipment;
+    const heads = new Set<number>();
+    const distinct = turns.filter(({ turn }) => {
+      const head = this.#headOf(turn);
+      if (heads.has(head)) return false;
+      heads.add(head);
+      return true;
+    });
+    const wanted = distinct.slice(skip, skip + limit);
+    const items = await readBack.items(wanted.map(({ turn }) => turn));
+    const shown = wanted.flatMap((found) => {
+      const item = items.get(found.turn);
+      return item === undefined ? [] : [{ found, item }];
+    });
+    return { shown, hasMore: distinct.length > skip + limit };
+  }
+
+  #headOf(turn: number): number {
+    const { flags } = this.#equipment.index.columns;
+    let head = turn;
+    while (head > 0 && (flags[head]! & mark.continuation) !== 0) head -= 1;
+    return head;
+  }
+}
+
+function filtersOf(params: RecallParams): Record<string, unknown> {
+  const { since, until, session, exclude_session, sources, order } = params;
+  return Object.fromEntries(
+    Object.entries({ since, until, session, exclude_session, sources, order }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+}
+
+function commonWordsNote({ text }: Question): string[] {
+  return /[\p{L}\p{N}]/u.test(text)
+    ? ['the query holds only words too common to look up; listed by time']
+    : [];
+}
+
+function emptyNote({ since, until }: RecallParams, { offset }: Page): string {
+  if (offset > 0) return 'there are no more';
+  return since === undefined && until === undefined
+    ? 'no record holds any of these words'
+    : 'no record of this time holds any of these words';
+}

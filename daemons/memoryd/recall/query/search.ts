@@ -1,0 +1,243 @@
+/** Finds the turns that answer a question, best first: expansions, first stage, filters, second stage. */
+import type { WordVectors } from '../analysis/word-vectors.ts';
+import { cue } from '../analysis/cues.ts';
+import type { TurnIndex } from '../index/turn-index.ts';
+import { PostingList } from '../index/postings.ts';
+import { Best, type Scored } from '../ranking/best.ts';
+import { dateHintOf, dateNearness, type DateHint } from '../ranking/date-hint.ts';
+import { expansionsOf } from '../ranking/expansion.ts';
+import { FirstStage, idfOf, type ScoredTerm } from '../ranking/first-stage.ts';
+import { meaningScore, pairScore } from '../ranking/second-stage.ts';
+import { participation, type NamedSpeakers } from '../ranking/speakers.ts';
+import { weights } from '../ranking/weights.ts';
+import type { Filter } from './filter.ts';
+import { zoneOffsetMs } from './local-day.ts';
+import type { Question } from './question.ts';
+import type { ReadBack } from './read-back.ts';
+
+/** Own terms of a longer query beyond the most telling ones are left out. */
+export const termsMax = 32;
+
+export interface Asked {
+  readonly question: Question;
+  readonly speakers: NamedSpeakers;
+  readonly filter: Filter;
+  /** How many turns are wanted; never fewer than are looked at in the second stage. */
+  readonly max: number;
+  readonly order: 'relevance' | 'newest' | 'oldest';
+  readonly damaged: (error: unknown) => void;
+}
+
+export interface Found {
+  readonly turns: readonly Scored[];
+  /** Terms that a hit may be shown for, with how telling they are. */
+  readonly terms: ReadonlyMap<string, number>;
+  /** Whether the best turn holds every word of the query, in some form. */
+  readonly holdsAll: boolean;
+  readonly isCut: boolean;
+}
+
+export interface Equipment {
+  readonly index: TurnIndex;
+  readonly vectors: WordVectors;
+  readonly readBack: ReadBack;
+  readonly nowMs: () => number;
+  readonly timeZone: string;
+}
+
+export class Search {
+  readonly #equipment: Equipment;
+  readonly #firstStage = new FirstStage();
+
+  constructor(equipment: Equipment) {
+    this.#equipment = equipment;
+  }
+
+  async find(asked: Asked): Promise<Found> {
+    const { index, vectors } = this.#equipment;
+    const vocabulary = await index.vocabulary();
+    const turns = Math.max(1, index.columns.live);
+    const { terms, isCut } = mostTelling(asked.question.terms, (term) => vocabulary.countOf(term), turns);
+    const expansions = expansionsOf(terms, { vectors, vocabulary, turns });
+    const view = index.view();
+    let lists: Map<string, PostingList>;
+    try {
+      const wanted = [
+        ...new Set([...terms, ...expansions.map(({ term }) => term), ...asked.question.phraseTerms]),
+      ];
+      lists = await view.postings(wanted, asked.damaged);
+    } finally {
+      await view.close();
+    }
+    const scored = (term: string, weight: number, isOwn: boolean): ScoredTerm => {
+      const postings = lists.get(term) ?? new PostingList(1);
+      return { postings, weight, isOwn, idf: idfOf(turns, postings.length) };
+    };
+    const all = [
+      ...terms.map((term) => scored(term, 1, true)),
+      ...expansions.map(({ term, weight }) => scored(term, weight, false)),
+    ];
+    const idfs = new Map([...lists].map(([term, list]) => [term, idfOf(turns, list.length)]));
+    const allowed = phraseFilter(asked, lists);
+    const first = this.#first(asked, { terms: all, ownCount: terms.length, allowed });
+    const found = asked.order === 'relevance' ? await this.#second(asked, first, idfs) : first.best;
+    const telling = new Map(all.map(({ idf, weight }, at) => [termAt(at), idf * weight]));
+    return { turns: found, terms: telling, holdsAll: first.holdsAll, isCut };
+
+    function termAt(at: number): string {
+      return at < terms.length ? terms[at]! : expansions[at - terms.length]!.term;
+    }
+  }
+
+  /** The best by the index alone. Runs without a pause, as its arrays are shared by all queries. */
+  #first(
+    { question, speakers, filter, max, order }: Asked,
+    { terms, ownCount, allowed }: { terms: ScoredTerm[]; ownCount: number; allowed: Filter },
+  ): First {
+    const { index } = this.#equipment;
+    const { columns, sessions } = index;
+    const stage = this.#firstStage;
+    stage.run(columns, sessions, terms);
+    const own = terms.slice(0, ownCount);
+    const unit = (1 + weights.saturation) * own.reduce((sum, { idf }) => sum + idf, 0) || 1;
+    const factor = this.#factors(question, speakers);
+    const scoreOf = (turn: number) => {
+      const session = columns.session[turn]!;
+      const score = (stage.score[turn]! + weights.session * stage.sessionScore[session]!) / unit;
+      return score * factor(turn, session);
+    };
+    const candidates: number[] = [];
+    let best = 0;
+    let holding = 0;
+    for (let at = 0; at < stage.touchedCount; at += 1) {
+      const turn = stage.touched[at]!;
+      if (!filter(turn) || !allowed(turn)) continue;
+      candidates.push(turn);
+      holding = Math.max(holding, stage.own[turn]!);
+    }
+    const kept = new Best(Math.max(max, weights.rerankTurns), orderOf(order, columns.atMs));
+    if (order === 'relevance') {
+      for (const turn of candidates) {
+        const score = scoreOf(turn);
+        if (score >= kept.scoreMin) kept.add({ turn, score });
+      }
+    } else {
+      const strict = holding === ownCount;
+      const scores = strict ? undefined : candidates.map(scoreOf);
+      for (const score of scores ?? []) best = Math.max(best, score);
+      for (const [at, turn] of candidates.entries()) {
+        const passes = strict ? stage.own[turn] === ownCount : scores![at]! >= best / 2;
+        if (passes) kept.add({ turn, score: scores?.[at] ?? scoreOf(turn) });
+      }
+    }
+    const sorted = kept.sorted();
+    const holdsAll = sorted[0] !== undefined && stage.own[sorted[0].turn] === ownCount;
+    return { best: sorted, factor, unit, holdsAll };
+  }
+
+  /** What a turn's score is multiplied by, for what is known of it besides its terms. */
+  #factors(question: Question, speakers: NamedSpeakers): (turn: number, session: number) => number {
+    const { index, timeZone, nowMs } = this.#equipment;
+    const { columns, sessions } = index;
+    const { flags, speaker, atMs } = columns;
+    const offsetMs = zoneOffsetMs(timeZone, nowMs());
+    const hint = dateHintOf(question.text, new Date(nowMs() + offsetMs));
+    const parts = participation(columns, speakers.numbers, { total: sessions.total, count: sessions.count });
+    return (turn, session) => {
+      let factor = parts?.[session] ?? 1;
+      if (speakers.numbers.has(speaker[turn]!)) factor *= weights.ownTurn;
+      const turnFlags = flags[turn]!;
+      if ((turnFlags & cue.question) !== 0) factor *= weights.question;
+      if (question.cue !== 0 && (turnFlags & question.cue) !== 0) factor *= weights.answerType;
+      if (hint !== undefined) factor *= dateFactor(hint, atMs[turn]! + offsetMs);
+      return factor * weights.origin[sessions.at(session).origin];
+    };
+  }
+
+  async #second(asked: Asked, first: First, idfs: ReadonlyMap<string, number>): Promise<Scored[]> {
+    const { index, readBack } = this.#equipment;
+    const { columns } = index;
+    const near = first.best.slice(0, weights.rerankTurns);
+    const wanted = new Set(near.flatMap(({ turn }) => [turn, ...this.#neighbours(turn)]));
+    const read = await readBack.analysed(wanted);
+    const { sequence } = asked.question;
+    const meaning = index.mean.vectorOf(new Map(sequence.map((term) => [term, 1])));
+    const reranked = near.map(({ turn, score }) => {
+      const own = read.get(turn);
+      if (own === undefined || columns.isDead(turn)) return { turn, score };
+      const pairs = pairScore(sequence, own.sequence, (term) => idfs.get(term) ?? 0);
+      const likeness =
+        meaning === undefined ? 0 : meaningScore(turn, meaning, { columns, read: (at) => read.get(at) });
+      const added = (weights.pairs * pairs) / first.unit + weights.meaning * likeness;
+      return { turn, score: score + added * first.factor(turn, columns.session[turn]!) };
+    });
+    const order = orderOf('relevance', columns.atMs);
+    return [...reranked.toSorted(order), ...first.best.slice(weights.rerankTurns)];
+  }
+
+  /** As far as likeness of meaning looks. */
+  #neighbours(turn: number): number[] {
+    const { before, after } = this.#equipment.index.columns;
+    const found: number[] = [];
+    for (let at = before[turn]!, left = weights.meaningBefore.length; at >= 0 && left > 0; left -= 1) {
+      found.push(at);
+      at = before[at]!;
+    }
+    for (let at = after[turn]!, left = weights.meaningAfter.length; at >= 0 && left > 0; left -= 1) {
+      found.push(at);
+      at = after[at]!;
+    }
+    return found;
+  }
+}
+
+interface First {
+  readonly best: readonly Scored[];
+  readonly factor: (turn: number, session: number) => number;
+  /** The score of a turn that holds everything, about. */
+  readonly unit: number;
+  readonly holdsAll: boolean;
+}
+
+/** Equal scores: the newer first, so that a correction comes before what it corrects. */
+export function orderOf(
+  order: 'relevance' | 'newest' | 'oldest',
+  atMs: Float64Array,
+): (one: Scored, other: Scored) => number {
+  const newer = (one: Scored, other: Scored) => atMs[other.turn]! - atMs[one.turn]! || other.turn - one.turn;
+  if (order === 'newest') return newer;
+  if (order === 'oldest') return (one, other) => newer(other, one);
+  return (one, other) => other.score - one.score || newer(one, other);
+}
+
+function dateFactor(hint: DateHint, localMs: number): number {
+  return 1 + weights.date * dateNearness(hint, localMs);
+}
+
+/** Of more terms than can be looked up, the rarest that are there. */
+function mostTelling(
+  terms: readonly string[],
+  countOf: (term: string) => number,
+  turns: number,
+): { terms: readonly string[]; isCut: boolean } {
+  if (terms.length <= termsMax) return { terms, isCut: false };
+  const telling = (term: string) => {
+    const count = countOf(term);
+    return count === 0 ? 0 : idfOf(turns, count);
+  };
+  const kept = new Set(terms.toSorted((one, other) => telling(other) - telling(one)).slice(0, termsMax));
+  return { terms: terms.filter((term) => kept.has(term)), isCut: true };
+}
+
+/** A turn that lacks a term of a quoted phrase cannot hold the phrase. */
+function phraseFilter({ question }: Asked, lists: ReadonlyMap<string, PostingList>): Filter {
+  if (question.phraseTerms.length === 0) return () => true;
+  let common: Set<number> | undefined;
+  for (const term of question.phraseTerms) {
+    const list = lists.get(term);
+    const turns = list === undefined ? [] : [...list.turns.subarray(0, list.length)];
+    const before = common;
+    common = new Set(before === undefined ? turns : turns.filter((turn) => before.has(turn)));
+  }
+  return (turn) => common!.has(turn);
+}

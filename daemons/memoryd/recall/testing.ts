@@ -1,0 +1,44 @@
+/** What tests and benches of recall share: texts in a map, and short ways to write sessions. */
+import type { RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
+import type { Container, Item, SessionFacts, Texts, Wanted } from './item.ts';
+import type { RecallIndex } from './recall-index.ts';
+
+export const testStartMs = Date.UTC(2026, 10, 1, 12);
+const minuteMs = 60_000;
+
+export class MapTexts implements Texts {
+  readonly #items = new Map<string, Item>();
+
+  put({ kind, id }: Container, items: readonly Item[]): void {
+    for (const item of items) this.#items.set(`${kind} ${id} ${item.record}`, item);
+  }
+
+  async read({ kind, id }: Container, wanted: readonly Wanted[]): Promise<(Item | undefined)[]> {
+    return wanted.map(({ record }) => this.#items.get(`${kind} ${id} ${record}`));
+  }
+}
+
+export function session(id: string, facts: Partial<SessionFacts> = {}): SessionFacts {
+  return { kind: 'session', id, origin: 'person', startedMs: testStartMs, ...facts };
+}
+
+/** Messages of the person and the assistant by turns, a minute apart. */
+export function chat(...texts: string[]): Item[] {
+  return texts.map((text, at) => ({
+    source: 'message',
+    record: at + 1,
+    turn: Math.floor(at / 2) + 1,
+    atMs: testStartMs + at * minuteMs,
+    role: at % 2 === 0 ? 'person' : 'assistant',
+    text,
+    locator: `${at * 100}:100`,
+  }));
+}
+
+export function ask(
+  index: RecallIndex,
+  query: string,
+  params: Partial<RecallParams> = {},
+): Promise<RecallReply> {
+  return index.recall({ query, ...params }, { state: 'ok', behind: 0, forgotten: 0 });
+}
