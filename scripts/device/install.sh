@@ -45,6 +45,10 @@ for program in daemons/memoryd daemons/loopd scripts/loopctl; do
 done
 [ "$node" = none ] || ln -sfn "$node" "$destdir$lib/node"
 
+# The acceptance test of a device goes with it.
+put 0755 scripts/device/verify-device.sh "$lib/device/verify-device.sh"
+for tool in ask load; do put 0644 scripts/device/$tool.mjs "$lib/device/$tool.mjs"; done
+
 for unit in config/systemd/*; do put_text 0644 "$unit" "$prefix/lib/systemd/system/${unit##*/}"; done
 put_text 0644 config/sysusers.d/loopkeep.conf "$prefix/lib/sysusers.d/loopkeep.conf"
 put_text 0644 config/tmpfiles.d/loopkeep.conf "$prefix/lib/tmpfiles.d/loopkeep.conf"

@@ -17,8 +17,8 @@ figures=
 
 [ "$(id -u)" = 0 ] || { echo 'verify-device: run it as root' >&2; exit 77; }
 [ -d /run/systemd/system ] || { echo 'verify-device: no systemd runs here' >&2; exit 69; }
-[ -x /usr/lib/loopkeep/node ] || { echo 'verify-device: loopkeep is not installed' >&2; exit 69; }
-node=/usr/lib/loopkeep/node
+node=$(sed -n 's#^exec \(.*/node\) .*#\1#p' "$(command -v loopctl)" 2>/dev/null)
+[ -x "$node" ] || { echo 'verify-device: loopkeep is not installed' >&2; exit 69; }
 
 # is WANTED GOT WHAT
 is() {

@@ -124,7 +124,7 @@ async function main(wanted: readonly string[]): Promise<void> {
     execFileSync(labsd, ['down'], { env: lab, stdio: 'inherit' });
   }
   process.stdout.write(
-    `runbook: ${entries.length - failed} entries work, ${failed} failed, ${commands} blocks typed\n`,
+    `runbook: ${entries.length - failed} passed, ${failed} failed; ${commands} blocks of commands typed\n`,
   );
   if (failed > 0 || entries.length === 0) process.exitCode = 1;
 }
