@@ -1,9 +1,7 @@
 /** Listens on Unix sockets and carries lines to a handler and its replies back, within limits. It knows no method. */
-import { chmodSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { connectionErrorLine } from './dispatch.ts';
-import { AppError } from './errors.ts';
-import { prepareSocketPath } from './socket-path.ts';
+import { listenUnix, type SocketPlace } from './socket-path.ts';
 import { LineSplitter, type Line } from './wire.ts';
 
 export interface SocketLimits {
@@ -18,12 +16,7 @@ export interface SocketLimits {
 /** Answers one line of one connection; the reply ends with a line feed, undefined is none. */
 export type LineHandler = (line: Line) => string | undefined | Promise<string | undefined>;
 
-export interface Listener {
-  /** Where to listen, or a socket that is open already (systemd). */
-  readonly path: string;
-  readonly fd?: number;
-  /** Mode of the socket file; ignored where the socket is open already. */
-  readonly mode?: number;
+export interface Listener extends SocketPlace {
   /** Called once for each connection. */
   readonly connect: () => LineHandler;
 }
@@ -43,23 +36,9 @@ export class SocketServer {
   }
 
   /** @throws AppError socket-path-too-long, socket-in-use */
-  async listen({ path, fd, mode = 0o600, connect }: Listener): Promise<void> {
-    if (fd === undefined) await prepareSocketPath(path);
+  async listen({ connect, ...place }: Listener): Promise<void> {
     const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket, connect));
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (cause: NodeJS.ErrnoException) => {
-        const details = { path, errno: cause.code };
-        reject(new AppError('socket-in-use', `listen on ${path}: ${cause.code}`, { details, cause }));
-      });
-      // The file is made inside listen(), with the umask of that moment: no window in which others may connect.
-      const before = process.umask(0o177);
-      try {
-        server.listen(fd === undefined ? { path, backlog: 511 } : { fd }, resolve);
-      } finally {
-        process.umask(before);
-      }
-    });
-    if (fd === undefined) chmodSync(path, mode);
+    await listenUnix(server, place);
     this.#servers.push(server);
   }
 

@@ -1,6 +1,6 @@
 /** A Unix socket's path: how long it may be, and how it is made ready for listening. */
 import { chmodSync, lstatSync, mkdirSync, statSync, unlinkSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { AppError } from './errors.ts';
 
@@ -38,6 +38,35 @@ export async function prepareSocketPath(path: string): Promise<void> {
     throw new AppError('socket-in-use', `another process answers on ${path}`, { details: { path, answer } });
   }
   unlinkSync(path);
+}
+
+export interface SocketPlace {
+  readonly path: string;
+  /** A socket that is open already (systemd). */
+  readonly fd?: number;
+  /** Mode of the socket file; ignored where the socket is open already. */
+  readonly mode?: number;
+}
+
+const backlog = 511;
+
+/** @throws AppError socket-path-too-long, socket-in-use */
+export async function listenUnix(server: Server, { path, fd, mode = 0o600 }: SocketPlace): Promise<void> {
+  if (fd === undefined) await prepareSocketPath(path);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const details = { path, errno: cause.code };
+      reject(new AppError('socket-in-use', `listen on ${path}: ${cause.code}`, { details, cause }));
+    });
+    // The file is made inside listen(), with the umask of that moment: no window in which others may connect.
+    const before = process.umask(0o177);
+    try {
+      server.listen(fd === undefined ? { path, backlog } : { fd }, resolve);
+    } finally {
+      process.umask(before);
+    }
+  });
+  if (fd === undefined) chmodSync(path, mode);
 }
 
 /** Takes away what others may do in a folder of ours; a group's rights are the operator's choice. */
