@@ -15,7 +15,7 @@ import type { StoreLog } from './store-log.ts';
 import { formatOf, readMeta, storeFormat } from './store-meta.ts';
 
 /** How long a start waits for a lock that is being released. */
-const lockWaitMsMax = 2_000;
+export const lockWaitMsDefault = 2_000;
 const lockDelayMsMin = 5;
 const lockDelayMsMax = 150;
 
@@ -41,6 +41,7 @@ export type Opening =
 export interface OpenOptions {
   readonly files: StoreFiles;
   readonly log: StoreLog;
+  readonly lockWaitMs: number;
   /** Set where this process knows better than the files: after an error of its own. */
   readonly areTablesTrusted?: boolean;
 }
@@ -74,7 +75,7 @@ async function prepare(files: StoreFiles): Promise<Opening | undefined> {
 /** Looks and opens, again and again while another process has the lock: what it writes must be looked at too. */
 async function openWhenFree(options: OpenOptions): Promise<Opening> {
   const { files } = options;
-  const deadlineMs = performance.now() + lockWaitMsMax;
+  const deadlineMs = performance.now() + options.lockWaitMs;
   for (let delayMs = lockDelayMsMin; ; delayMs = Math.min(delayMs * 2, lockDelayMsMax)) {
     // What somebody is writing cannot be judged.
     if (lockHolderByKernel(files.dir) === undefined) {

@@ -12,6 +12,7 @@ import { CommitQueue, type Group } from './commit-queue.ts';
 import { DiskReserve, minFreeBytesDefault, reserveBytesDefault } from './disk-reserve.ts';
 import type { Operation, Range } from './engine.ts';
 import { type Content, seal } from './envelope.ts';
+import { lockWaitMsDefault } from './open-store.ts';
 import { type RecordEntry, RecordReader } from './record-reader.ts';
 import { writeError } from './store-errors.ts';
 import { storeFilesOf } from './store-files.ts';
@@ -36,6 +37,8 @@ export interface RecordStoreOptions {
   readonly minFreeBytes?: number;
   /** Laid in for a full disk, at most 2 % of the filesystem. */
   readonly reserveBytes?: number;
+  /** How long a lock of another process is waited for. */
+  readonly lockWaitMs?: number;
 }
 
 export type RecordOperation =
@@ -78,6 +81,7 @@ export class RecordStore {
       files: storeFilesOf(store.#dir),
       durable: options.durable,
       log: options.log ?? silentLog,
+      lockWaitMs: options.lockWaitMs ?? lockWaitMsDefault,
       reserve: store.#reserve,
       drain: () => store.#queue.drain(),
     });
@@ -119,6 +123,11 @@ export class RecordStore {
   /** Strictly rising, never given twice, across restarts and crashes too. @throws AppError by the state */
   nextSequence(): number {
     return this.#life.issue();
+  }
+
+  /** Later sequence numbers are above this one; an import brings the numbers of its records along. @throws AppError by the state */
+  advanceTo(seq: number): void {
+    this.#life.advanceTo(seq);
   }
 
   /**

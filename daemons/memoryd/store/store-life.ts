@@ -35,6 +35,7 @@ export interface StoreLifeOptions {
   readonly files: StoreFiles;
   readonly durable: Durability;
   readonly log: StoreLog;
+  readonly lockWaitMs: number;
   readonly reserve: DiskReserve;
   /** Resolves when no write is under way any more. */
   readonly drain: () => Promise<void>;
@@ -99,6 +100,12 @@ export class StoreLife {
     this.assertWritable();
     this.#issued += 1;
     return this.#issued;
+  }
+
+  /** No number up to this one is issued from here on: records of an import bring theirs along. @throws AppError by the state */
+  advanceTo(seq: number): void {
+    this.assertWritable();
+    this.#issued = Math.max(this.#issued, seq);
   }
 
   /** @throws AppError by the state, where not even reading is possible */
@@ -170,8 +177,8 @@ export class StoreLife {
 
   /** Sets the state by what was found. @throws AppError store-locked */
   async #tryOpen({ areTablesTrusted = false } = {}): Promise<void> {
-    const { files, log } = this.#options;
-    const opening = await openStore({ files, log, areTablesTrusted });
+    const { files, log, lockWaitMs } = this.#options;
+    const opening = await openStore({ files, log, lockWaitMs, areTablesTrusted });
     if (opening.kind === 'ready') {
       try {
         await this.#use(opening);
