@@ -203,11 +203,23 @@ function renderKept({ style, entries: before }: ParsedFile, entries: readonly st
   const isLoose =
     style.chunks.length > 1 && style.chunks.slice(0, -1).every((chunk) => /[\r\n][ \t]*[\r\n]+$/.test(chunk));
   const gap = isLoose ? style.lineEnd : '';
-  const chunks = entries.map((entry) => own.get(entry)?.shift() ?? chunkOf(entry, style));
-  const parts = chunks.map((chunk, at) =>
-    at === chunks.length - 1 ? withLineEnd(chunk, style) : withGap(chunk, gap, style),
-  );
+  const chunks = entries.map((entry, at) => {
+    const chunk = own.get(entry)?.shift() ?? chunkOf(entry, style);
+    // What stands first without a marker would be the preamble.
+    return at === 0 && isBare(chunk) ? chunkOf(entry, style) : chunk;
+  });
+  const parts = chunks.map((chunk, at) => {
+    const next = chunks[at + 1];
+    if (next === undefined) return withLineEnd(chunk, style);
+    return withGap(chunk, isBare(next) ? style.lineEnd : gap, style);
+  });
   return assemble(style, parts);
+}
+
+/** A paragraph without a marker: it needs a blank line before it. */
+function isBare(chunk: string): boolean {
+  const [line = ''] = chunk.split(/[\r\n]/, 1);
+  return !item.test(line) && !heading.test(line) && !numbered.test(line);
 }
 
 function renderAnew({ style }: ParsedFile, entries: readonly string[]): string {
