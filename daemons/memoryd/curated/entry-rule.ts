@@ -14,7 +14,7 @@ export interface Breach {
  * TAB and LF are text. CR never gets here: `normalizeEntry` reads it as a line end. Joiners (U+200C, U+200D) and
  * marks (U+200E, U+200F) belong to scripts and emoji; only what reorders its surroundings is refused.
  */
-const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+const forbidden = /(?![\t\n])\p{Cc}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 const forbiddenEach = new RegExp(forbidden.source, 'gu');
 
 /** Nothing here leaves a mark on a screen: white space, default ignorables, annotation marks, the blank Braille cell. */
@@ -73,7 +73,7 @@ export function describeBreach({ reason, codepoint, offset }: Breach): string {
 
 /** The same text with whatever breaks the rule shown as an escape, so that it can be seen and does nothing. */
 export function showHarmless(text: string): string {
-  if (text !== '' && invisible.test(text)) return [...text].map(escapeOf).join('');
+  if (text !== '' && invisible.test(text)) return Array.from(text, escapeOf).join('');
   return text.replace(forbiddenEach, escapeOf);
 }
 
