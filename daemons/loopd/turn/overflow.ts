@@ -56,12 +56,7 @@ export function planCompaction(history: History, { contextTokens, maxTokens }: R
   const goal = Math.max(0, room * filledShare);
   const kept = after(history.records, compact?.up_to ?? 0);
   const current = history.current;
-  const closed = [
-    ...Map.groupBy(
-      kept.filter((record) => turnOf(record) !== turn),
-      (record) => turnOf(record)!,
-    ),
-  ];
+  const closed = byTurn(kept.filter((record) => turnOf(record) !== turn));
   const sections = readDigest(compact?.text ?? '');
   sections.delete(turn);
 
@@ -121,6 +116,17 @@ function view({ session, compact, records, turn }: History) {
 
 function costOf(history: History, records: readonly SessionRecord[]): number {
   return tokensOf(promptMessages({ ...view(history), compact: undefined, records }).slice(1));
+}
+
+function byTurn(records: readonly SessionRecord[]): [turn: number, records: SessionRecord[]][] {
+  const turns = new Map<number, SessionRecord[]>();
+  for (const record of records) {
+    const turn = turnOf(record)!;
+    const known = turns.get(turn);
+    if (known) known.push(record);
+    else turns.set(turn, [record]);
+  }
+  return [...turns];
 }
 
 function after(records: readonly SessionRecord[], seq: number): SessionRecord[] {
