@@ -7,7 +7,7 @@ export interface PlaneContext {
   readonly requests: RecordRequests;
   nowMs(): number;
   /** Told of each record after it was stored, in the order they were: the index reads on from here. */
-  onRecord?(stored: StoredRecord): void;
+  readonly onRecord?: (stored: StoredRecord) => void;
 }
 
 export interface StoredRecord {

@@ -11,9 +11,12 @@ import { recordPut } from '../requests/record-put.ts';
 import { recordRuns } from '../requests/record-runs.ts';
 import { recordScores } from '../requests/record-scores.ts';
 import type { Engine, Range } from '../store/engine.ts';
+import { seal } from '../store/envelope.ts';
 import { openMemory } from '../store/memory-engine.ts';
+import { RecordReader } from '../store/record-reader.ts';
+import { RequestLedger } from '../store/requests.ts';
 import type { PlaneContext, StoredRecord } from './context.ts';
-import type { RecordEntry, RecordOperation, RecordRequests, RecordStore } from './records.ts';
+import type { RecordEntry, RecordOperation, RecordStore } from './records.ts';
 
 const handlers = {
   'record/put': recordPut,
@@ -41,12 +44,14 @@ interface Reply {
 
 export class PlaneFixture {
   readonly store: FixtureStore;
+  readonly #requests: RequestLedger;
   /** What the index was told. */
   readonly told: StoredRecord[] = [];
   nowMs = 1_000;
 
   constructor(engine: Engine<string>) {
     this.store = new FixtureStore(engine);
+    this.#requests = new RequestLedger(this.store, () => this.nowMs);
   }
 
   static async open(): Promise<PlaneFixture> {
@@ -57,7 +62,7 @@ export class PlaneFixture {
   async call(method: keyof typeof handlers, params: object, role: Role = 'loop'): Promise<Reply> {
     const context: PlaneContext = {
       store: this.store,
-      requests: onceEach(),
+      requests: this.#requests,
       nowMs: () => this.nowMs,
       onRecord: (stored) => this.told.push(stored),
     };
@@ -71,9 +76,10 @@ export class PlaneFixture {
   }
 }
 
-/** Each value is its sequence, a blank and the JSON; anything else is damage. */
+/** Records as the store keeps them, without its disk: sealed, and read by its own reader. */
 class FixtureStore implements RecordStore {
   readonly #engine: Engine<string>;
+  readonly #reader: RecordReader;
   #seq = 0;
   /** Of every commit: how many operations, and whether it was synced. */
   readonly commits: { operations: number; sync: boolean }[] = [];
@@ -83,18 +89,15 @@ class FixtureStore implements RecordStore {
 
   constructor(engine: Engine<string>) {
     this.#engine = engine;
+    this.#reader = new RecordReader(engine, () => {});
   }
 
   get(key: string): { seq: number; json: string } | undefined {
-    const value = this.#engine.get(key);
-    if (value === undefined) return undefined;
-    const entry = entryOf(key, value);
-    if (!('damaged' in entry)) return entry;
-    throw new AppError('store-damaged', `record ${key} is damaged`, { details: { key } });
+    return this.#reader.get(key);
   }
 
   async *range(range: Range): AsyncIterable<RecordEntry[]> {
-    for await (const page of this.#engine.range(range)) yield page.map(([key, value]) => entryOf(key, value));
+    yield* this.#reader.range(range);
     if (this.hasLostBlock) throw new AppError('store-damaged', 'a block cannot be read');
   }
 
@@ -105,15 +108,11 @@ class FixtureStore implements RecordStore {
 
   async commit(operations: readonly RecordOperation[], { sync = false } = {}): Promise<void> {
     this.commits.push({ operations: operations.length, sync });
-    const writes = operations.map((operation) =>
-      operation.type === 'del'
-        ? operation
-        : {
-            type: operation.type,
-            key: operation.key,
-            value: `${operation.seq ?? this.nextSequence()} ${operation.json}`,
-          },
-    );
+    const writes = operations.map((operation) => {
+      if (operation.type === 'del') return operation;
+      const { key, json, seq = this.nextSequence() } = operation;
+      return { type: 'put', key, value: seal(key, { seq, json }) } as const;
+    });
     await this.#engine.write(writes, { sync });
   }
 
@@ -130,15 +129,6 @@ class FixtureStore implements RecordStore {
     for await (const page of this.#engine.range({})) keys.push(...page.map(([key]) => key));
     return keys;
   }
-}
-
-function entryOf(key: string, value: string): RecordEntry {
-  const [, seq, json] = /^(\d+) (\{.*\})$/s.exec(value) ?? [];
-  return seq === undefined || json === undefined ? { key, damaged: true } : { key, seq: Number(seq), json };
-}
-
-function onceEach(): RecordRequests {
-  return { once: async (_, __, work) => await work(() => [{ type: 'put', key: 'rq/x', json: '{}' }]) };
 }
 
 /** A good record of each kind with its required fields alone. */

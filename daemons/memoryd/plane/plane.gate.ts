@@ -16,7 +16,7 @@ import { sparse } from './plane-fixture.ts';
 const episodesOfRun = 100_000;
 const inFlight = 64;
 /** What listing may add to memoryd: the pages of the engine and the replies that wait to be read. */
-const growthBytesMax = 64 * 1024 * 1024;
+const growthBytesMax = 96 * 1024 * 1024;
 
 interface Started {
   readonly home: string;

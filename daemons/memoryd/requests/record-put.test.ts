@@ -87,11 +87,29 @@ test('a checkpoint is on the disk before the reply, whatever the store is set to
   );
 });
 
-test('a put with a request_id keeps its reply in the commit of the record', async () => {
+test('a put with a request_id is done once, and its reply is kept in the commit of the record', async () => {
   const plane = await PlaneFixture.open();
-  const reply = await plane.put('ledger', sparse.ledger, { request_id: 'one' });
-  assert.deepEqual(reply, { key: keys.ledger, seq: 1 });
+  const put = (detail: string) => plane.put('ledger', { ...sparse.ledger, detail }, { request_id: 'one' });
+
+  const replies = await Promise.all([put('a'), put('a')]);
+  replies.push(await put('a'));
+
+  assert.deepEqual(
+    replies,
+    Array.from({ length: 3 }, () => ({ key: keys.ledger, seq: 1 })),
+  );
   assert.deepEqual(plane.store.commits, [{ operations: 2, sync: false }]);
+  assert.equal(plane.told.length, 1);
+  await assert.rejects(put('b'), { code: 'request-reused' });
+});
+
+test('a refusal is not remembered: its request_id is free', async () => {
+  const plane = await PlaneFixture.open();
+  await assert.rejects(plane.put('ledger', { ...sparse.ledger, run_id: '' }, { request_id: 'one' }), {
+    code: 'rejected',
+  });
+  await plane.put('ledger', sparse.ledger, { request_id: 'one' });
+  assert.equal(plane.told.length, 1);
 });
 
 test('a record at its limits is taken', async () => {

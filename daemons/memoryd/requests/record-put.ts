@@ -6,29 +6,24 @@ import { checkRecord } from '../plane/check.ts';
 import { complete } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
 import { keyOf } from '../plane/keys.ts';
-import type { RecordOperation } from '../plane/records.ts';
 
 type Put = Params<MemorydProtocol, 'record/put'>;
 type Reply = Result<MemorydProtocol, 'record/put'>;
 
 /** Everything up to the commit happens before this returns, so that the puts of a connection keep their order. */
 export function recordPut(params: Put, context: PlaneContext, { role, method }: Call): Promise<Reply> {
-  const { kind, record, run_id: runId, request_id: requestId } = params;
+  const { kind, record, run_id: runId } = params;
   const parts = checkRecord({ kind, record, runId, role });
   const { write, flushed }: RecordKind = recordKinds[kind];
   const whole = complete(kind, record);
 
-  async function store(remember?: (reply: Reply) => readonly RecordOperation[]): Promise<Reply> {
+  return context.requests.once<Reply>({ role, method }, params, async (remember) => {
     const seq = context.store.nextSequence();
     const key = keyOf(kind, { ...parts, seq });
     const reply: Reply = write === 'append' ? { key, seq } : { key };
     const put = { type: 'put', key, json: JSON.stringify(whole), seq } as const;
-    const operations = remember === undefined ? [put] : [put, ...remember(reply)];
-    await context.store.commit(operations, flushed === true ? { sync: true } : {});
+    await context.store.commit([put, ...remember(reply)], flushed === true ? { sync: true } : {});
     context.onRecord?.({ kind, key, seq, record: whole });
     return reply;
-  }
-
-  if (requestId === undefined) return store();
-  return context.requests.once<Reply>({ role, method }, params, store);
+  });
 }
