@@ -28,11 +28,13 @@ async function filledStore(): Promise<string> {
   return dir;
 }
 
-const pathOf = (dir: string, pattern: RegExp) =>
-  join(
-    dir,
-    readdirSync(dir).find((name) => pattern.test(name))!,
-  );
+/** The largest of them: a table may hold nothing but what the store says of itself. */
+function pathOf(dir: string, pattern: RegExp): string {
+  const paths = readdirSync(dir)
+    .filter((name) => pattern.test(name))
+    .map((name) => join(dir, name));
+  return paths.toSorted((a, b) => statSync(b).size - statSync(a).size)[0]!;
+}
 
 /** Everything but LOCK, which nobody may read. */
 function contentOf(dir: string): Record<string, string> {
