@@ -48,6 +48,7 @@ export class FedIndex {
       const result = await this.sessions.read(session, mustStop);
       if (result.outcome === 'read' && !result.isComplete) return false;
     }
+    this.records.recheck();
     return await this.records.settle(mustStop);
   }
 }

@@ -55,12 +55,13 @@ export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise
 }
 
 async function forgetItems({ fed, sources }: Forgetting, entries: readonly StoredEntry[]): Promise<void> {
-  const byRun = Map.groupBy(entries, ({ key }) => readKey(key)?.run ?? '');
-  for (const [run, found] of byRun) {
-    await fed.index.forgetRecords(
-      runOf(run),
-      found.map(({ seq }) => seq),
-    );
+  const byRun = new Map<string, number[]>();
+  for (const { key, seq } of entries) {
+    const run = readKey(key)?.run ?? '';
+    byRun.set(run, [...(byRun.get(run) ?? []), seq]);
+  }
+  for (const [run, records] of byRun) {
+    await fed.index.forgetRecords(runOf(run), records);
     sources.texts.drop(runOf(run));
   }
 }

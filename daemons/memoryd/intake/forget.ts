@@ -102,6 +102,8 @@ async function forgetText(work: Work, text: string, report: ForgetReply): Promis
   const counts = await forgetRecordsOf(work, { isOfIt: (_kind, record) => saysIn(record, matches) });
   report.records = counts.records;
   report.index += counts.items;
+  // Records leave the disk now, not when the index finds time for it.
+  if (!dryRun && report.index > 0) await work.fed.index.settle();
   report.curated = (await work.curated.forgetMatching(matches, { dryRun })).map((one) => ({ ...one }));
 }
 

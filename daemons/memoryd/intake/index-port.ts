@@ -1,6 +1,6 @@
 /** The part of the recall index that intake stands on. */
 import type { RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
-import type { Container, Item, SessionFacts } from '../recall/item.ts';
+import type { Container, Item, SessionFacts, Texts } from '../recall/item.ts';
 
 /** A mark of the feeder, stored in the same batch as what it speaks of. An empty value is no mark. */
 export interface Progress {
@@ -23,12 +23,20 @@ export interface IndexPort {
   progressKeys(prefix: string): Promise<readonly string[]> | readonly string[];
   recall(params: RecallParams, context: RecallContext): Promise<RecallReply>;
   /** Gone when this returns, from the disk too. */
-  forget(container: Container): Promise<void>;
-  forgetRecords(container: Container, records: readonly number[]): Promise<void>;
+  forget(container: Container): Promise<unknown>;
+  /** Gone from answers when this returns, from the disk after `settle`. */
+  forgetRecords(container: Container, records: readonly number[]): Promise<unknown>;
+  settle(): Promise<void>;
+  /** `turns`: how many things in it can be found. */
   status(): Readonly<Record<string, unknown>>;
-  /** Nothing in it can be found. */
-  isEmpty(): boolean;
   /** The same for two indexes that hold the same, however each came to it. */
   fingerprint(): Promise<string>;
   close(): Promise<void>;
 }
+
+export type OpenIndex = (at: {
+  readonly dir: string;
+  readonly texts: Texts;
+  /** Told once when the index turns out to be damaged while it is used. */
+  readonly onDamage: (error: unknown) => void;
+}) => Promise<IndexPort>;

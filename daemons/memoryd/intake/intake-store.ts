@@ -1,4 +1,7 @@
 /** The part of the record store that intake stands on. */
 import type { RecordStore } from '../store/record-store.ts';
 
-export type IntakeStore = Pick<RecordStore, 'get' | 'range' | 'commit' | 'compact'>;
+export interface IntakeStore extends Pick<RecordStore, 'get' | 'range' | 'commit' | 'compact'> {
+  /** `issued`: the highest sequence number that was given out. */
+  status(): { readonly issued: number };
+}

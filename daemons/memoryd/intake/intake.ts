@@ -11,14 +11,13 @@ import type {
   VerifyReply,
 } from '../../../shared/protocol/memoryd.ts';
 import type { StoredRecord } from '../plane/context.ts';
-import type { Texts } from '../recall/item.ts';
 import { Backlog } from './backlog.ts';
 import { Coalesced } from './coalesced.ts';
 import type { FeedSources } from './fed-index.ts';
 import type { IntakeStore } from './intake-store.ts';
 import { forget, type CuratedForgetting, type ForgetParams } from './forget.ts';
 import { Gate } from './gate.ts';
-import type { IndexPort, IndexState } from './index-port.ts';
+import type { IndexState, OpenIndex } from './index-port.ts';
 import { Jobs, type JobStatus } from './jobs.ts';
 import { LiveIndex } from './live-index.ts';
 import { LogIntake, type UpdatedReply } from './log-intake.ts';
@@ -40,8 +39,7 @@ const missingNamedMax = 100;
 export interface IntakeOptions {
   readonly sessionsDir: string;
   readonly indexDir: string;
-  readonly openIndex: (at: { readonly dir: string; readonly texts: Texts }) => Promise<IndexPort>;
-  readonly isDamage: (error: unknown) => boolean;
+  readonly openIndex: OpenIndex;
   readonly store: IntakeStore;
   readonly curated: CuratedForgetting;
   readonly backups?: () => Promise<readonly string[]>;
@@ -94,25 +92,24 @@ export class Intake {
 
   /** It answers when this returns; what it has missed it reads after `start`. */
   static async open(options: IntakeOptions): Promise<Intake> {
-    const { sessionsDir, indexDir, store, log, isDamage } = options;
+    const { sessionsDir, indexDir, openIndex, store, log } = options;
     const folder = new SessionsFolder(sessionsDir);
     const texts = new KeptTexts(folder, store);
     const tombstones = new Tombstones(store, log);
     const lineBytesMax = options.lineBytesMax ?? lineBytesMaxDefault;
     const sources = { folder, store, texts, tombstones, lineBytesMax, log };
     const backlog = new Backlog();
-    let onReplaced = () => {};
+    let onDamage = () => {};
     const live = await LiveIndex.open({
       dir: indexDir,
-      open: (dir) => options.openIndex({ dir, texts }),
-      isDamage,
+      open: openIndex,
       sources,
       log,
       onRead: (session, records) => backlog.read(session, records),
-      onReplaced: () => onReplaced(),
+      onDamage: () => onDamage(),
     });
     const intake = new Intake(options, sources, { live, backlog });
-    onReplaced = () => intake.#catchUpSoon();
+    onDamage = () => intake.#catchUpSoon();
     return intake;
   }
 
@@ -127,14 +124,18 @@ export class Intake {
       await this.#logs.settle(settleMs);
       await this.#records.settleWithin(settleMs);
     }
-    try {
-      return await this.#recall(params);
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'memory-index-damaged')) throw error;
-      // A new index may have taken the place of the damaged one, and hold the newest sessions already.
-      await this.#live.whole();
-      return await this.#recall(params);
-    }
+    return await this.#live.use(async ({ index }) => {
+      if (this.#live.condition === 'refilling' && index.status()['turns'] === 0)
+        throw new AppError(
+          'memory-index-damaged',
+          'the recall index was damaged and has nothing to answer with yet',
+        );
+      return await index.recall(params, {
+        state: this.#state,
+        behind: this.#behind,
+        forgotten: this.#sources.tombstones.sessions,
+      });
+    });
   }
 
   async updated(session: string): Promise<UpdatedReply> {
@@ -209,31 +210,15 @@ export class Intake {
   }
 
   get #state(): IndexState {
-    if (this.#live.isMending || this.#live.current === undefined) return 'damaged';
+    if (this.#live.condition !== 'whole') return 'damaged';
     return this.#isCaughtUp && this.#behind === 0 ? 'ok' : 'catching-up';
   }
 
-  async #recall(params: RecallParams): Promise<RecallReply> {
-    return await this.#live.use(async ({ index }) => {
-      if (this.#live.isMending && index.isEmpty())
-        throw new AppError(
-          'memory-index-damaged',
-          'the recall index is damaged and has nothing to answer with yet',
-        );
-      return await index.recall(params, {
-        state: this.#state,
-        behind: this.#behind,
-        forgotten: this.#sources.tombstones.sessions,
-      });
-    });
-  }
-
   #rebuildOptions(): RebuildOptions {
-    const { openIndex } = this.#options;
     return {
       live: this.#live,
       sources: this.#sources,
-      open: (dir) => openIndex({ dir, texts: this.#sources.texts }),
+      open: this.#options.openIndex,
       feeding: this.#feeding,
       forgettings: () => this.#forgettings,
       isStopping: () => this.#isStopping,
@@ -260,16 +245,15 @@ export class Intake {
   }
 
   async #catchUp(): Promise<void> {
-    await this.#live.whole();
-    const results = await Promise.allSettled([
+    await this.#live.ensure();
+    if (this.#live.condition === 'damaged') await this.reindex();
+    const [logs, records] = await Promise.allSettled([
       this.#jobs.run('catch_up', () => this.#logs.sweep()),
-      this.#jobs.run('catch_up_records', () => this.#records.settle()),
+      this.#jobs.run('catch_up_records', () => this.#records.sweep()),
     ]);
-    const [logs] = results;
-    if (logs.status === 'fulfilled') {
-      this.#isCaughtUp = true;
-      this.#live.mended();
-    }
-    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    if (logs.status === 'rejected') throw logs.reason;
+    this.#isCaughtUp = true;
+    this.#live.refilled();
+    if (records.status === 'rejected') throw records.reason;
   }
 }

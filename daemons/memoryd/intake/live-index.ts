@@ -1,25 +1,31 @@
-/** The index that answers: exchanged for another while it does, and replaced by an empty one when it is damaged. */
+/** The index that answers: exchanged for another while it does, and told apart when it is damaged. */
 import { existsSync, renameSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 import type { Log } from '../../../shared/log.ts';
+import { isDiskFull, reasonOf } from '../store/store-errors.ts';
 import { FedIndex, type FeedSources } from './fed-index.ts';
 import { finishForgetting } from './forget-session.ts';
 import { Gate } from './gate.ts';
-import type { IndexPort } from './index-port.ts';
+import { isDamage, isEngineError } from './index-faults.ts';
+import type { IndexPort, OpenIndex } from './index-port.ts';
 
 export interface LiveIndexOptions {
   readonly dir: string;
-  /** @throws what it likes where the folder holds no index that can be used; an empty folder becomes a new one */
-  readonly open: (dir: string) => Promise<IndexPort>;
-  readonly isDamage: (error: unknown) => boolean;
+  readonly open: OpenIndex;
   readonly sources: FeedSources;
   readonly log: Log;
   readonly onRead: (session: string, records: number) => void;
-  /** An empty index took the place of a damaged one: everything is to be read again. */
-  readonly onReplaced: () => void;
+  /** It is no longer `whole`: somebody should mend it. */
+  readonly onDamage: () => void;
 }
+
+/**
+ * `damaged`: it answers from what remains, and is to be rebuilt beside. `refilling`: it could not be opened, an empty
+ * one has its place, and all is to be read again. `none`: not even an empty one could be made.
+ */
+export type Condition = 'whole' | 'damaged' | 'refilling' | 'none';
 
 export const besideIndex = {
   /** Built by a reindex. */
@@ -37,8 +43,8 @@ export class LiveIndex {
   /** Together: those who use the index. Alone: who puts another in its place. */
   readonly #gate = new Gate();
   #fed: FedIndex | undefined;
-  #replacing: Promise<void> | undefined;
-  #isMending = false;
+  #condition: Condition = 'none';
+  #isReopening = false;
 
   private constructor(options: LiveIndexOptions) {
     this.#options = options;
@@ -51,23 +57,23 @@ export class LiveIndex {
     return live;
   }
 
-  /** It was damaged, and what it holds now is not all yet. */
-  get isMending(): boolean {
-    return this.#isMending;
+  get condition(): Condition {
+    return this.#condition;
   }
 
   get dir(): string {
     return this.#options.dir;
   }
 
-  /** Everything was read into it again. */
-  mended(): void {
-    if (this.#fed === undefined || !this.#isMending) return;
-    this.#isMending = false;
-    this.#options.log.info('the recall index is whole again');
+  /** For figures that may be a moment old. */
+  get current(): FedIndex | undefined {
+    return this.#fed;
   }
 
-  /** @throws AppError memory-index-damaged where there is none, or it turns out to be damaged */
+  /**
+   * @throws AppError memory-index-damaged where there is none, or what was asked of it met damage; store-full or
+   * store-write-failed where the disk failed, after which it is opened again
+   */
   async use<R>(work: (fed: FedIndex) => Promise<R>): Promise<R> {
     return await this.#gate.together(async () => {
       const fed = this.#fed;
@@ -75,61 +81,85 @@ export class LiveIndex {
       try {
         return await work(fed);
       } catch (error) {
-        if (!this.#options.isDamage(error)) throw error;
-        this.#replace(fed, error);
-        throw damaged('the recall index is damaged and is being rebuilt', error);
+        throw this.#failed(fed, error);
       }
     });
   }
 
-  /** For what may be a moment old: figures of a status. */
-  get current(): FedIndex | undefined {
-    return this.#fed;
+  /** Everything was read again into the one that took the place of what could not be opened. */
+  refilled(): void {
+    if (this.#condition !== 'refilling') return;
+    this.#condition = 'whole';
+    this.#options.log.info('the recall index is whole again');
   }
 
-  /** A replacement that was begun is done when this returns; an index that could not be opened is tried again. */
-  async whole(): Promise<void> {
-    await this.#replacing;
-    if (this.#fed === undefined) await this.#gate.alone(() => this.#open());
+  /** Where there was none, another try; whether it holds everything is known when all was looked at. */
+  async ensure(): Promise<void> {
+    if (this.#condition !== 'none') return;
+    await this.#gate.alone(() => this.#open());
+    if (this.current !== undefined) this.#condition = 'refilling';
   }
 
   /** The index in `dir`, which is closed, answers from now on; nobody who asks meanwhile is refused. */
   async exchange(dir: string): Promise<void> {
     await this.#gate.alone(async () => {
-      const old = besideIndex.old(this.dir);
-      await this.#fed?.index.close();
-      this.#fed = undefined;
-      await rm(old, { recursive: true, force: true });
-      renameSync(this.dir, old);
+      const isKept = this.#condition === 'damaged';
+      const aside = isKept ? besideIndex.damaged(this.dir) : besideIndex.old(this.dir);
+      await this.#close();
+      await rm(aside, { recursive: true, force: true });
+      renameSync(this.dir, aside);
       renameSync(dir, this.dir);
       await this.#open();
-      await rm(old, { recursive: true, force: true });
+      await rm(besideIndex.old(this.dir), { recursive: true, force: true });
     });
   }
 
   async stop(): Promise<void> {
-    await this.#replacing;
-    await this.#gate.alone(async () => {
-      const fed = this.#fed;
-      this.#fed = undefined;
-      await fed?.index.close();
-    });
+    await this.#gate.alone(() => this.#close());
   }
 
-  #replace(fed: FedIndex, error: unknown): void {
-    if (fed !== this.#fed || this.#replacing !== undefined) return;
+  /** What the caller is told; what is to be done about it is begun. */
+  #failed(fed: FedIndex, error: unknown): unknown {
+    if (isDamage(error)) {
+      this.#damaged(fed.index, error);
+      return damaged('the recall index is damaged and is being rebuilt', error);
+    }
+    if (!isEngineError(error)) return error;
+    void this.#reopen(fed);
+    const code = isDiskFull(error) ? 'store-full' : 'store-write-failed';
+    return new AppError(code, `write to the recall index: ${reasonOf(error)}`, { cause: error });
+  }
+
+  #damaged(index: IndexPort | undefined, error: unknown): void {
+    if (this.#condition !== 'whole' || (index !== undefined && index !== this.#fed?.index)) return;
+    this.#condition = 'damaged';
     this.#options.log.error({ err: error, code: 'memory-index-damaged' }, 'the recall index is damaged');
-    this.#replacing = this.#gate
-      .alone(async () => {
-        this.#fed = undefined;
-        await fed.index.close().catch(() => undefined);
-        await this.#renew();
-      })
-      .finally(() => {
-        this.#replacing = undefined;
+    this.#options.onDamage();
+  }
+
+  /** A handle that failed to write may lose what it acknowledges later; the disk knows how far it came. */
+  async #reopen(fed: FedIndex): Promise<void> {
+    if (this.#isReopening || fed !== this.#fed) return;
+    this.#isReopening = true;
+    try {
+      await this.#gate.alone(async () => {
+        const before = this.#condition;
+        await this.#close();
+        await this.#open();
+        // What was to be mended still is.
+        if (this.current !== undefined && before !== 'none') this.#condition = before;
       });
-    this.#replacing.catch((cause: unknown) => {
-      this.#options.log.error({ err: cause, code: 'memory-index-damaged' }, 'no new recall index');
+    } finally {
+      this.#isReopening = false;
+    }
+  }
+
+  async #close(): Promise<void> {
+    const fed = this.#fed;
+    this.#fed = undefined;
+    this.#condition = 'none';
+    await fed?.index.close().catch((error: unknown) => {
+      this.#options.log.warn({ err: error }, 'the recall index did not close in order');
     });
   }
 
@@ -137,37 +167,44 @@ export class LiveIndex {
     const { dir, log } = this.#options;
     await mkdir(dirname(dir), { recursive: true, mode: 0o700 });
     try {
-      await this.#feed(await this.#options.open(dir));
+      await this.#feed(dir);
+      this.#condition = 'whole';
     } catch (error) {
       log.error({ err: error, code: 'memory-index-damaged' }, 'the recall index cannot be used');
-      await this.#renew();
+      // A full disk is no damage: there will be room again, and the index with it.
+      if (isDiskFull(error)) await this.#close();
+      else await this.#renew();
     }
   }
 
-  /** The damaged one is kept aside, because somebody may want to know what happened; it is derived, so one is enough. */
+  /** It is derived, so one that was damaged is enough to keep for whoever wants to know what happened. */
   async #renew(): Promise<void> {
-    const { dir, log, onReplaced } = this.#options;
+    const { dir, log, onDamage } = this.#options;
     const aside = besideIndex.damaged(dir);
-    this.#isMending = true;
     try {
+      await this.#close();
       if (existsSync(dir)) {
         await rm(aside, { recursive: true, force: true });
         renameSync(dir, aside);
       }
-      await this.#feed(await this.#options.open(dir));
-      log.warn({ aside }, 'the recall index is rebuilt from the logs and records');
+      await this.#feed(dir);
+      this.#condition = 'refilling';
+      log.warn({ aside }, 'the recall index is read anew from the logs and records');
     } catch (error) {
       log.error({ err: error, code: 'memory-index-damaged' }, 'a new recall index cannot be made');
     }
-    onReplaced();
+    onDamage();
   }
 
-  async #feed(index: IndexPort): Promise<void> {
-    const { sources, onRead } = this.#options;
-    await sources.tombstones.load(index);
+  async #feed(dir: string): Promise<void> {
+    const { sources, open, onRead } = this.#options;
+    let index: IndexPort | undefined;
+    const onDamage = (error: unknown) => this.#damaged(index, error);
+    index = await open({ dir, texts: sources.texts, onDamage });
     const fed = new FedIndex(index, sources, onRead);
-    await finishForgetting(fed, sources);
     this.#fed = fed;
+    await sources.tombstones.load(index);
+    await finishForgetting(fed, sources);
   }
 
   /** What a kill left of an exchange, a reindex or a verify. */

@@ -68,7 +68,7 @@ export class LogIntake {
    */
   async updated(session: string): Promise<UpdatedReply> {
     if (!isSessionId(session)) throw unknown(session);
-    const result = await within(this.#read(session), updatedWaitMs);
+    const result = await within(this.#readOrDefer(session), updatedWaitMs);
     if (result === undefined) return await this.#stillReading(session);
     switch (result.outcome) {
       case 'read':
@@ -124,6 +124,19 @@ export class LogIntake {
 
   #read(session: string): Promise<FeedResult> {
     return this.#reads.run(session, () => this.#lanes.run(() => this.#readOn(session)));
+  }
+
+  /** What a damaged index cannot take, the one that is built beside it reads. */
+  async #readOrDefer(session: string): Promise<FeedResult | undefined> {
+    try {
+      return await this.#read(session);
+    } catch (error) {
+      if (error instanceof AppError) {
+        if (error.code === 'memory-index-damaged') return undefined;
+        throw error;
+      }
+      throw new AppError('session-damaged', `the log of session ${session} cannot be read`, { cause: error });
+    }
   }
 
   async #readOn(session: string): Promise<FeedResult> {

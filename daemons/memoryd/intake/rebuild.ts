@@ -5,7 +5,7 @@ import type { VerifyReply } from '../../../shared/protocol/memoryd.ts';
 import { FedIndex, type FeedSources } from './fed-index.ts';
 import { finishForgetting } from './forget-session.ts';
 import type { Gate } from './gate.ts';
-import type { IndexPort } from './index-port.ts';
+import type { OpenIndex } from './index-port.ts';
 import { besideIndex, type LiveIndex } from './live-index.ts';
 
 /** A build is begun anew when something was forgotten meanwhile, so often and no more. */
@@ -18,7 +18,7 @@ const roundsBeforeLast = 2;
 export interface RebuildOptions {
   readonly live: LiveIndex;
   readonly sources: FeedSources;
-  readonly open: (dir: string) => Promise<IndexPort>;
+  readonly open: OpenIndex;
   readonly feeding: Gate;
   /** Rises with everything that is forgotten. */
   readonly forgettings: () => number;
@@ -42,7 +42,10 @@ export async function compareWithRebuild(options: RebuildOptions): Promise<Verif
   const dir = besideIndex.verify(options.live.dir);
   return await built(options, dir, async (next) => {
     try {
-      return await options.live.use((live) => compare(live, next));
+      return await options.live.use(async (live) => {
+        await bringUp(options, live);
+        return await compare(live, next);
+      });
     } finally {
       await next.index.close();
       await rm(dir, { recursive: true, force: true });
@@ -61,10 +64,7 @@ async function built<R>(
     const next = await build(options, dir);
     const outcome = await options.feeding.alone(async () => {
       if (options.forgettings() !== begun) return undefined;
-      await abandoning(next, dir, async () => {
-        await bringUp(options, next);
-        await options.live.use((live) => bringUp(options, live));
-      });
+      await abandoning(next, dir, () => bringUp(options, next));
       return { result: await finish(next) };
     });
     if (outcome !== undefined) return outcome.result;
@@ -75,7 +75,9 @@ async function built<R>(
 
 async function build(options: RebuildOptions, dir: string): Promise<FedIndex> {
   await rm(dir, { recursive: true, force: true });
-  const next = new FedIndex(await options.open(dir), options.sources);
+  const { open, sources } = options;
+  // One that is damaged as it is built fails where that is met, and is not finished.
+  const next = new FedIndex(await open({ dir, texts: sources.texts, onDamage: () => {} }), sources);
   await abandoning(next, dir, async () => {
     await options.sources.tombstones.load(next.index);
     await finishForgetting(next, options.sources);

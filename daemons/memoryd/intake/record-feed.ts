@@ -34,6 +34,8 @@ export class RecordFeed {
   #queue: Queued[] = [];
   /** Something is in the store that went through no queue. */
   #mustCatchUp = true;
+  /** What the store had given out when it was last looked through; undefined before the first time. */
+  #issued: number | undefined;
   /** Counted in the store, besides the queue. */
   #missed = 0;
   #work: Promise<unknown> = Promise.resolve();
@@ -77,10 +79,15 @@ export class RecordFeed {
     return await work;
   }
 
+  /** Looks through the store again where records were stored since; for those of which nobody told. */
+  recheck(): void {
+    if (this.#store.status().issued !== this.#issued) this.#mustCatchUp = true;
+  }
+
   /** The run was forgotten, and so is how far it was read. */
   async dropProgress(run: string): Promise<void> {
     for (const key of await progressKeysOfRun(this.#index, run))
-      await this.#index.append(runFacts(run, 0), [], { key, value: '' });
+      await this.#index.append(runFacts(run), [], { key, value: '' });
   }
 
   async #settle(mustMakeWay: () => boolean): Promise<boolean> {
@@ -106,6 +113,7 @@ export class RecordFeed {
   }
 
   async #catchUp(mustMakeWay: () => boolean): Promise<boolean> {
+    const { issued } = this.#store.status();
     const source = {
       store: this.#store,
       index: this.#index,
@@ -126,6 +134,7 @@ export class RecordFeed {
       }
     }
     this.#missed = 0;
+    this.#issued = issued;
     return true;
   }
 
@@ -153,16 +162,15 @@ export class RecordFeed {
       const item = itemOfEpisode(record as RecordOf<'episode'>, seq, episodeLocator);
       if (item !== undefined) items.push(item);
     }
-    const startedMs = known?.startedMs ?? startOf(fresh);
-    const value = JSON.stringify({ seq: last.seq, startedMs });
-    await this.#index.append(runFacts(run, startedMs), items, { key: episodesKey(run), value });
+    const value = JSON.stringify({ seq: last.seq });
+    await this.#index.append(runFacts(run), items, { key: episodesKey(run), value });
   }
 
   /** The new text is findable before the old one goes; a crash between leaves a mark to finish by. */
   async #feedSummary(run: string, { key, seq, record }: Fed): Promise<void> {
     const known = summaryProgress(this.#index, key);
     const summary = record as RecordOf<'summary'>;
-    const facts = runFacts(run, episodesProgress(this.#index, run)?.startedMs ?? summary.created_ms);
+    const facts = runFacts(run);
     let replaces = known?.replaces;
     if (known === undefined || known.seq < seq) {
       replaces = known?.seq;
@@ -180,12 +188,9 @@ export class RecordFeed {
   }
 }
 
-function startOf([first]: readonly Fed[]): number {
-  return (first?.record as RecordOf<'episode'> | undefined)?.created_ms ?? 0;
-}
-
 const episodeLocator = writeRunLocator({ kind: 'episode', iteration: 0 });
 
-function runFacts(run: string, startedMs: number): SessionFacts {
-  return { kind: 'run', id: run, origin: 'run', startedMs };
+/** A run has no start of its own: which of its records was read first must not matter. */
+function runFacts(run: string): SessionFacts {
+  return { kind: 'run', id: run, origin: 'run', startedMs: 0 };
 }

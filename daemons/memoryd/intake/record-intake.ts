@@ -46,7 +46,13 @@ export class RecordIntake {
     this.#failure = undefined;
   }
 
-  /** Likewise, or counts as behind. */
+  /** Likewise, also what was stored and never told of. */
+  async sweep(): Promise<void> {
+    this.#options.live.current?.records.recheck();
+    await this.settle();
+  }
+
+  /** What was stored before this call can be found when it returns, or counts as behind. */
   async settleWithin(waitMs: number): Promise<void> {
     if (this.behind > 0) await within(this.settle(), waitMs);
   }

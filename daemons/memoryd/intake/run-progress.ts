@@ -4,7 +4,6 @@ import type { IndexPort } from './index-port.ts';
 
 export interface EpisodesProgress {
   readonly seq: number;
-  readonly startedMs: number;
 }
 
 export interface SummaryProgress {

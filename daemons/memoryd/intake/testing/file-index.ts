@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Hit, RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
+import { IndexDamage } from '../../recall/index/damage.ts';
 import type { Container, Item, SessionFacts, Texts, Wanted } from '../../recall/item.ts';
-import type { IndexPort, Progress, RecallContext } from '../index-port.ts';
+import type { IndexPort, OpenIndex, Progress, RecallContext } from '../index-port.ts';
 
 interface Kept {
   facts: SessionFacts;
@@ -15,24 +16,25 @@ interface State {
   progress: Record<string, string>;
 }
 
-export class IndexFault extends Error {}
-
 export class FileIndex implements IndexPort {
   readonly #path: string;
   readonly #texts: Texts;
   readonly #state: State;
   #isClosed = false;
-  /** The next call that touches the index fails like a damaged one. */
-  isDamaged = false;
+  /** What every call throws that touches the index. */
+  fault: Error | undefined;
+  readonly onDamage: (error: unknown) => void;
   /** Called before each append; a test can hold it up, or kill there. */
   onAppend: (facts: SessionFacts, items: readonly Item[]) => Promise<void> = () => Promise.resolve();
   appends = 0;
+  settled = 0;
 
-  /** @throws IndexFault where the file is not what an index wrote */
-  constructor({ dir, texts }: { dir: string; texts: Texts }) {
+  /** @throws IndexDamage where the file is not what an index wrote */
+  constructor({ dir, texts, onDamage }: Parameters<OpenIndex>[0]) {
     mkdirSync(dir, { recursive: true });
     this.#path = join(dir, 'index.json');
     this.#texts = texts;
+    this.onDamage = onDamage;
     this.#state = existsSync(this.#path) ? parse(this.#path) : { containers: {}, progress: {} };
   }
 
@@ -45,7 +47,8 @@ export class FileIndex implements IndexPort {
       for (const { record, locator, text } of items)
         kept.items.push({ record, locator, words: text.toLowerCase() });
     }
-    if (progress !== undefined) this.#state.progress[progress.key] = progress.value;
+    if (progress?.value === '') delete this.#state.progress[progress.key];
+    else if (progress !== undefined) this.#state.progress[progress.key] = progress.value;
     this.#save();
   }
 
@@ -58,7 +61,7 @@ export class FileIndex implements IndexPort {
   }
 
   async recall({ query, limit = 8 }: RecallParams, context: RecallContext): Promise<RecallReply> {
-    this.#touch();
+    this.#touch(false);
     const words = query.toLowerCase().split(/\s+/);
     const hits: Hit[] = [];
     for (const { facts, items } of Object.values(this.#state.containers)) {
@@ -84,11 +87,11 @@ export class FileIndex implements IndexPort {
   }
 
   status(): Record<string, unknown> {
-    return { containers: Object.keys(this.#state.containers).length };
+    return { turns: Object.values(this.#state.containers).reduce((sum, { items }) => sum + items.length, 0) };
   }
 
-  isEmpty(): boolean {
-    return Object.values(this.#state.containers).every(({ items }) => items.length === 0);
+  async settle(): Promise<void> {
+    this.settled += 1;
   }
 
   async fingerprint(): Promise<string> {
@@ -104,9 +107,10 @@ export class FileIndex implements IndexPort {
     this.#isClosed = true;
   }
 
-  #touch(): void {
+  /** Like the real one, it answers from what remains. */
+  #touch(isWrite = true): void {
     if (this.#isClosed) throw new Error('used after it was closed');
-    if (this.isDamaged) throw new IndexFault('a block of the index is damaged');
+    if (isWrite && this.fault !== undefined) throw this.fault;
   }
 
   #save(): void {
@@ -120,7 +124,7 @@ function parse(path: string): State {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as State;
   } catch {
-    throw new IndexFault('the index is damaged');
+    throw new IndexDamage('the index is damaged');
   }
 }
 

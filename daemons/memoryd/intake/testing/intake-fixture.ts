@@ -16,7 +16,7 @@ import type { CuratedForgetting } from '../forget.ts';
 import type { IntakeStore } from '../intake-store.ts';
 import { Intake, type IntakeOptions } from '../intake.ts';
 import type { Matcher } from '../matcher.ts';
-import { FileIndex, IndexFault } from './file-index.ts';
+import { FileIndex } from './file-index.ts';
 
 export const silent = pino({ level: 'silent' });
 
@@ -77,7 +77,6 @@ export class IntakeFixture {
         this.indexes.push(index);
         return index;
       },
-      isDamage: (error) => error instanceof IndexFault,
       store: this.store,
       curated: this.curated,
       nowMs: () => this.nowMs,
@@ -135,6 +134,7 @@ export class IntakeFixture {
     this.#seq.delete(session);
   }
 
+  /** Into the store alone, as what nobody told the intake of. */
   async put(kind: KindName, record: Record<string, unknown>, seq: number): Promise<string> {
     const { run_id: run, iteration } = record as { run_id: string; iteration: number };
     const key = keyOf(kind, { run, iteration, seq, target: 'goal', key: 'note' });
@@ -174,7 +174,7 @@ export const summary = (run: string, iteration: number, headline: string) => ({
 export class MemoryStore implements IntakeStore {
   readonly #engine: Engine<string>;
   readonly #reader: RecordReader;
-  #seq = 1_000;
+  #seq = 0;
   readonly compacted: string[] = [];
   /** What every call throws meanwhile. */
   fault: Error | undefined;
@@ -199,6 +199,7 @@ export class MemoryStore implements IntakeStore {
     const writes = operations.map((operation) => {
       if (operation.type === 'del') return operation;
       const { key, json, seq = (this.#seq += 1) } = operation;
+      this.#seq = Math.max(this.#seq, seq);
       return { type: 'put', key, value: seal(key, { seq, json }) } as const;
     });
     await this.#engine.write(writes, { sync: false });
@@ -206,6 +207,10 @@ export class MemoryStore implements IntakeStore {
 
   async compact(prefix: string): Promise<void> {
     this.compacted.push(prefix);
+  }
+
+  status(): { issued: number } {
+    return { issued: this.#seq };
   }
 
   async damage(key: string): Promise<void> {
