@@ -10,16 +10,18 @@ import { AppError, toAppError } from '../../../shared/errors.ts';
 import type { CuratedFile as FileName } from '../../../shared/protocol/memoryd.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import type { RecordOperation } from '../store/record-store.ts';
-import { act, versionOf, type Outcome } from './actions.ts';
+import { versionOf, type Outcome } from './actions.ts';
 import { discard, isStill, prepare, replaceWith, syncFolderOf, type Seen } from './disk-file.ts';
-import { applyChanges, sameEntries } from './entry-diff.ts';
+import { applyChanges, diffEntries, sameEntries } from './entry-diff.ts';
 import { render, type ParsedFile } from './file-format.ts';
 import { forgottenMark, redact, type Forgetting, type Forgotten } from './forgetting.ts';
 import { HistoryHead } from './history-head.ts';
 import { History, type Change, type CuratedStore } from './history.ts';
+import { judge, type Judged, type Wish } from './judging.ts';
 import type { MemoryRequest } from './memory-params.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { lookAt, type Reading } from './reading.ts';
+import { restoredFrom } from './restoring.ts';
 
 export interface FileOptions {
   readonly dir: string;
@@ -31,21 +33,12 @@ export interface FileOptions {
   readonly onFault: (error: AppError) => void;
 }
 
-interface Judged {
-  readonly outcome: Outcome;
-  /** Undefined where the outcome changes nothing. */
-  readonly change?: Change;
-}
-
-export interface Wish {
-  readonly request: MemoryRequest;
-  readonly by: Role;
-  /** Operations that belong into the same commit, such as the remembered reply. */
-  readonly beside: (outcome: Outcome) => readonly RecordOperation[];
-  /** What takes those back. */
-  readonly withdrawn: (outcome: Outcome) => readonly RecordOperation[];
-  /** Refused where the file is not at this version any more. */
-  readonly version?: string;
+/** A change on its way into history and file. */
+interface Proposal {
+  readonly change: Change;
+  readonly hand: Change | undefined;
+  readonly beside: readonly RecordOperation[];
+  readonly withdrawn: () => readonly RecordOperation[];
 }
 
 /** An editor that saves without pause can make a change start over; not for ever. */
@@ -93,7 +86,7 @@ export class CuratedFile {
   async wouldBe(request: MemoryRequest, by: Role): Promise<{ before: readonly string[]; outcome: Outcome }> {
     const { entries } = await this.read();
     const hand = await this.#head.handEdit(entries);
-    const { outcome } = await this.#judge(request, by, { entries, hand });
+    const { outcome } = await this.#judge({ request, by }, entries, hand);
     return { before: entries, outcome };
   }
 
@@ -121,9 +114,40 @@ export class CuratedFile {
       const changes = await redact({ history: this.history, head: this.#head, ...forgetting });
       if (!isDryRun && many + changes > 0) {
         this.#head.forget();
-        await this.#head.record(this.#forgetting(many, left));
+        const change = this.#ownChange('forget', left, left);
+        const gone = { before: forgottenMark, after: null };
+        await this.#head.record({ ...change, changed: Array.from({ length: many }, () => gone) });
       }
       return { entries: many, changes };
+    });
+  }
+
+  /**
+   * Brings in the file of an export, after its records: also where the file is missing while the history holds entries.
+   * @returns false when all of it is there already
+   */
+  restore(text: string): Promise<boolean> {
+    return this.#turns.run(async () => {
+      this.#head.forget();
+      return await this.#retry(async () => {
+        const known = (await this.#head.newest())?.entries ?? [];
+        const { seen, parsed } = await lookAt(this.path, this.#known);
+        const isMissing = seen.bytes === undefined;
+        const restored = restoredFrom(text, {
+          current: isMissing ? undefined : parsed,
+          limit: this.limit,
+          known,
+        });
+        if (!restored) return { isStored: false };
+        const { bytes, entries } = restored;
+        const hand = isMissing ? undefined : await this.#head.handEdit(parsed.entries);
+        const before = hand?.entries ?? known;
+        const change = this.#ownChange('import', before, entries);
+        const isDone = sameEntries(before, entries)
+          ? await this.#replace(seen, bytes)
+          : await this.#write(seen, bytes, { change, hand, beside: [], withdrawn: () => [] });
+        return isDone ? { isStored: true } : undefined;
+      }).then(({ isStored }) => isStored);
     });
   }
 
@@ -134,37 +158,44 @@ export class CuratedFile {
   }
 
   /** One try; undefined when the file changed under it. */
-  async #attempt({ request, by, beside, withdrawn, version }: Wish): Promise<Outcome | undefined> {
+  async #attempt(wish: Wish): Promise<Outcome | undefined> {
     const { seen, parsed } = await this.#look();
     const { entries } = parsed;
     const hand = await this.#head.handEdit(entries);
     let judged: Judged;
     try {
-      if (version !== undefined && version !== versionOf(entries)) throw this.#changedSince(entries);
-      judged = await this.#judge(request, by, { entries, hand });
+      if (wish.version !== undefined && wish.version !== versionOf(entries))
+        throw this.#changedSince(entries);
+      judged = await this.#judge(wish, entries, hand);
     } catch (error) {
       await this.#head.record(hand);
       throw error;
     }
     const { outcome, change } = judged;
+    const beside = wish.beside(outcome);
     if (!change) {
-      await this.#head.record(hand, beside(outcome));
+      await this.#head.record(hand, beside);
       return outcome;
     }
     const bytes = render(parsed, outcome.entries);
+    const withdrawn = () => wish.withdrawn(outcome);
+    return (await this.#write(seen, bytes, { change, hand, beside, withdrawn })) ? outcome : undefined;
+  }
+
+  /** Into the history, then into the file; false, and neither done, when the file changed under it. */
+  async #write(seen: Seen, bytes: Buffer, { change, hand, beside, withdrawn }: Proposal): Promise<boolean> {
     const temp = await prepare(seen, bytes);
     try {
-      if (!isStill(seen)) return undefined;
-      await this.#head.propose(change, hand, beside(outcome));
-      const isPlaced = await this.#place(temp, seen, () => this.#head.withdraw(change, withdrawn(outcome)));
-      if (!isPlaced) return undefined;
+      if (!isStill(seen)) return false;
+      await this.#head.propose(change, hand, beside);
+      if (!(await this.#place(temp, seen, () => this.#head.withdraw(change, withdrawn())))) return false;
     } finally {
       await discard(temp);
     }
     this.#known = bytes;
     this.#head.confirm(change);
     await syncFolderOf(seen);
-    return outcome;
+    return true;
   }
 
   /** Puts the new content in the place of what was seen; false, and nothing done, when that is not there any more. */
@@ -182,36 +213,9 @@ export class CuratedFile {
     }
   }
 
-  /** What comes of a request on these entries, and the change to store if it changes any. */
-  async #judge(
-    request: MemoryRequest,
-    by: Role,
-    { entries, hand }: { entries: readonly string[]; hand: Change | undefined },
-  ): Promise<Judged> {
-    const { operations, isBatch, reason, origin } = request;
-    const undos = operations.filter(({ action }) => action === 'undo').length;
-    const earlier = undos === 0 ? [] : await this.history.earlier(undos, hand);
-    const situation = {
-      entries,
-      limit: this.limit,
-      earlier: earlier.map((state) => state.entries),
-      maySayCredentials: by === 'ops',
-    };
-    const outcome = act(situation, operations, isBatch);
-    if (sameEntries(outcome.entries, entries)) return { outcome };
-    const tookBack = isBatch ? undefined : earlier[0]?.seq;
-    const change = this.history.change({
-      at: this.#head.now(),
-      action: isBatch ? 'operations' : (operations[0]?.action ?? 'operations'),
-      by,
-      before: entries,
-      changed: outcome.changed,
-      entries: outcome.entries,
-      ...(reason === undefined ? {} : { reason }),
-      ...(origin === undefined ? {} : { origin }),
-      ...(tookBack === undefined ? {} : { took_back: tookBack }),
-    });
-    return { outcome, change };
+  #judge(wish: Pick<Wish, 'request' | 'by'>, entries: readonly string[], hand: Change | undefined) {
+    const { history, limit } = this;
+    return judge(wish, { history, limit, at: this.#head.now(), entries, hand });
   }
 
   async #look(): Promise<Reading> {
@@ -251,16 +255,9 @@ export class CuratedFile {
     return true;
   }
 
-  #forgetting(many: number, left: readonly string[]): Change {
-    const gone = { before: forgottenMark, after: null };
-    return this.history.change({
-      at: this.#head.now(),
-      action: 'forget',
-      by: 'ops',
-      before: left,
-      changed: Array.from({ length: many }, () => gone),
-      entries: left,
-    });
+  #ownChange(action: string, before: readonly string[], entries: readonly string[]): Change {
+    const changed = diffEntries(before, entries);
+    return this.history.change({ at: this.#head.now(), action, by: 'ops', before, changed, entries });
   }
 
   async #retry<T>(attempt: () => Promise<T | undefined>): Promise<T> {

@@ -1,5 +1,5 @@
 /** For tests: a curated memory on real files and a real record store, in a folder of its own. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError, type ErrorCode } from '../../../shared/errors.ts';
 import type { MemoryParams, MemoryReply } from '../../../shared/protocol/memoryd.ts';
@@ -11,39 +11,44 @@ import { CuratedMemory, type CuratedMemoryOptions } from './curated-memory.ts';
 
 export const limits = { memory: 2200, user: 1375 };
 
+/** A second later each time it is asked. */
+export class TestClock {
+  ms = Date.UTC(2026, 10, 30, 12);
+
+  tick(): number {
+    this.ms += 1000;
+    return this.ms;
+  }
+}
+
+type FixtureOptions = Partial<CuratedMemoryOptions> & { at?: string; clock?: TestClock };
+
 export class CuratedFixture {
   readonly dir: string;
   readonly store: RecordStore;
   readonly memory: CuratedMemory;
-  /** What failed behind replies. */
-  readonly faults: string[] = [];
-  nowMs = Date.UTC(2026, 10, 30, 12);
-
-  private constructor(dir: string, store: RecordStore, options: Partial<CuratedMemoryOptions>) {
+  private constructor(dir: string, store: RecordStore, memory: CuratedMemory) {
     this.dir = dir;
     this.store = store;
-    this.memory = new CuratedMemory({
-      dir,
-      store,
-      requests: new RequestLedger(store, () => this.nowMs),
-      limits,
-      review: false,
-      // A second later each time it is asked.
-      nowMs: () => (this.nowMs += 1000),
-      onFault: ({ code, message }) => this.faults.push(`${code}: ${message}`),
-      ...options,
-    });
+    this.memory = memory;
   }
 
   static async open(
     home: TestHome,
-    { at = home.freshDir(), ...options }: Partial<CuratedMemoryOptions> & { at?: string } = {},
+    { at = home.freshDir(), clock = new TestClock(), ...options }: FixtureOptions = {},
   ): Promise<CuratedFixture> {
     const dir = options.dir ?? join(dirname(dirname(at)), 'memory');
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    const fixture = new CuratedFixture(dir, await home.open(at), options);
-    await fixture.memory.start();
-    return fixture;
+    const store = await home.open(at);
+    const memory = await CuratedMemory.open({
+      dir,
+      store,
+      requests: new RequestLedger(store, () => clock.ms),
+      limits,
+      review: false,
+      nowMs: () => clock.tick(),
+      ...options,
+    });
+    return new CuratedFixture(dir, store, memory);
   }
 
   async call(params: MemoryParams, role: Role = 'loop'): Promise<MemoryReply> {

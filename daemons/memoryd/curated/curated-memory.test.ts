@@ -7,7 +7,7 @@ import { renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 import { TestHome } from '../store/test-home.ts';
 import { versionOf } from './actions.ts';
-import { CuratedFixture, refusal } from './curated-fixture.ts';
+import { CuratedFixture, refusal, TestClock } from './curated-fixture.ts';
 
 const home = new TestHome();
 const open = async (options = {}) => await CuratedFixture.open(home, options);
@@ -224,9 +224,10 @@ test('show says where each entry comes from, and what says nearly the same', asy
 });
 
 test('show gives the entries as they were at a time', async () => {
-  const it = await open();
+  const clock = new TestClock();
+  const it = await open({ clock });
   await it.add('first');
-  it.nowMs = Date.UTC(2026, 11, 5, 12);
+  clock.ms = Date.UTC(2026, 11, 5, 12);
   await it.add('second');
   const shown = await it.memory.show({ file: 'memory', at: '2026-12-01T00:00:00Z' });
   assert.deepEqual(
@@ -366,8 +367,9 @@ test('the block of the same entries is the same bytes after unrelated changes, a
     assert.equal((await it.memory.block()).text, text);
   }
   await it.stop();
-  const after = await open({ at, dir: it.dir });
-  after.nowMs += 86_400_000;
+  const clock = new TestClock();
+  clock.ms += 86_400_000;
+  const after = await open({ at, dir: it.dir, clock });
   assert.deepEqual(
     [(await after.memory.block()).text, (await after.memory.block()).version],
     [text, version],
@@ -438,11 +440,14 @@ test('what is forgotten leaves the file, its history and what waits', async () =
   await it.call({ action: 'add', text: 'likes tea', reason: 'OSLO came up' }, 'ops');
   await it.call({ action: 'replace', old: 'Ann', text: 'Ann lives in oslo now' }, 'ops');
   await it.call({ action: 'add', text: 'flies to Oslo' });
-  const dry = await it.memory.forgetMatching({ text: 'oslo' }, { isDryRun: true });
+  const dry = await it.memory.forgetMatching((text) => /oslo/i.test(text), { dryRun: true });
   assert.deepEqual(dry[0], { file: 'memory', entries: 1, changes: 3 });
   assert.ok(it.text().includes('oslo'));
 
-  assert.deepEqual((await it.memory.forgetMatching({ text: 'oslo' }, { isDryRun: false }))[0], dry[0]);
+  assert.deepEqual(
+    (await it.memory.forgetMatching((text) => /oslo/i.test(text), { dryRun: false }))[0],
+    dry[0],
+  );
   assert.equal(it.text(), '- likes tea\n');
   const stored: string[] = [];
   for await (const page of it.store.range({})) for (const entry of page) stored.push(JSON.stringify(entry));
@@ -457,7 +462,7 @@ test('what a session wrote is forgotten with it', async () => {
   const origin = { session: 's1', turn: 1 };
   await it.add('from elsewhere');
   await it.call({ action: 'add', text: 'from s1', origin, reason: 'why' });
-  const [memory] = await it.memory.forgetMatching({ session: 's1' }, { isDryRun: false });
+  const [memory] = await it.memory.forgetSession('s1', { dryRun: false });
   assert.deepEqual(memory, { file: 'memory', entries: 1, changes: 1 });
   assert.deepEqual(await it.entries(), ['from elsewhere']);
   const { changes } = await it.memory.log({ file: 'memory' });

@@ -1,5 +1,6 @@
 /** The curated memory: two bounded files that people and models edit, and the block that they make. */
 import { toAppError, type AppError } from '../../../shared/errors.ts';
+import { ParamsError } from '../../../shared/params-error.ts';
 import type { Call } from '../../../shared/protocol/method.ts';
 import {
   curatedFiles,
@@ -17,13 +18,13 @@ import { versionOf, type Outcome } from './actions.ts';
 import { blockOf } from './block.ts';
 import { CuratedFile } from './curated-file.ts';
 import { makeFolder, sweepTemporary } from './disk-file.ts';
-import { sizeOf } from './file-format.ts';
-import { matcherOf, textsOfSession, type Forgotten } from './forgetting.ts';
+import { textsOfSession, type Forgetting, type Forgotten } from './forgetting.ts';
 import type { CuratedStore } from './history.ts';
 import { readMemoryParams, type MemoryRequest } from './memory-params.ts';
 import { momentOf } from './moment.ts';
 import { pendingChange, PendingWrites, type Staged } from './pending.ts';
 import { Provenance } from './provenance.ts';
+import { replyOf, usageOf } from './reply.ts';
 import { statusOf, type FileStatus } from './status.ts';
 
 export interface CuratedMemoryOptions {
@@ -37,7 +38,12 @@ export interface CuratedMemoryOptions {
   readonly review: boolean;
   readonly nowMs: () => number;
   /** Told of what failed behind a reply that did not depend on it. */
-  readonly onFault?: (error: AppError) => void;
+  readonly log?: { warn(fields: object, message: string): void };
+}
+
+/** What the handlers of the curated memory need of the rest. */
+export interface CuratedContext {
+  readonly curated: CuratedMemory;
 }
 
 const logLimitDefault = 100;
@@ -50,25 +56,32 @@ export class CuratedMemory {
   readonly #requests: Pick<RequestLedger, 'once'>;
   readonly #pending: PendingWrites;
   readonly #store: CuratedStore;
-  readonly #review: boolean;
+  /** Whether a model's writes wait for the person; may be set while it runs. */
+  review: boolean;
   readonly #nowMs: () => number;
   readonly #onFault: (error: AppError) => void;
 
-  constructor({ dir, store, requests, limits, review, nowMs, onFault = () => {} }: CuratedMemoryOptions) {
+  private constructor({ dir, store, requests, limits, review, nowMs, log }: CuratedMemoryOptions) {
+    this.#onFault = (error) => log?.warn({ code: error.code, err: error }, error.message);
     const fileOf = (name: FileName) =>
-      new CuratedFile({ dir, name, store, limit: limits[name], nowMs, onFault });
+      new CuratedFile({ dir, name, store, limit: limits[name], nowMs, onFault: this.#onFault });
     this.#dir = dir;
     this.#files = { memory: fileOf('memory'), user: fileOf('user') };
     this.#requests = requests;
     this.#pending = new PendingWrites(store);
     this.#store = store;
-    this.#review = review;
+    this.review = review;
     this.#nowMs = nowMs;
-    this.#onFault = onFault;
+  }
+
+  static async open(options: CuratedMemoryOptions): Promise<CuratedMemory> {
+    const memory = new CuratedMemory(options);
+    await memory.#start();
+    return memory;
   }
 
   /** Before the first request: the folder, what a killed process left in it, and what a crash cut off. */
-  async start(): Promise<void> {
+  async #start(): Promise<void> {
     const steps = [
       () => makeFolder(this.#dir),
       () => sweepTemporary(this.#dir),
@@ -99,7 +112,7 @@ export class CuratedMemory {
     if (request.operations.every(({ action }) => action === 'view')) return await this.#view(file);
     await file.recovered();
     return await this.#requests.once<MemoryReply>(call, params, (remember) =>
-      this.#review && call.role === 'loop'
+      this.review && call.role === 'loop'
         ? this.#stage(request, { params, call, remember })
         : this.#change({ request, call, remember }),
     );
@@ -115,6 +128,8 @@ export class CuratedMemory {
     cursor?: string;
   }): Promise<{ changes: MemoryChange[]; next?: string }> {
     const before = cursor === undefined ? undefined : Number(cursor);
+    if (before !== undefined && !Number.isSafeInteger(before))
+      throw new ParamsError('cursor', 'cursor is not one that memory/log gave', cursor);
     return await this.#files[file].history.page(limit, before);
   }
 
@@ -176,21 +191,51 @@ export class CuratedMemory {
   }
 
   /**
-   * Forgets entries in the files, in their histories and among what waits: those that hold a text, whatever its case,
-   * or those that a session wrote. Backups and frozen baselines are not looked at.
+   * Forgets what matches: entries, what the history says of them, and writes that wait. Of a change that is kept the
+   * other texts stay. Backups and frozen baselines are not looked at.
    */
   async forgetMatching(
-    what: { text?: string; session?: string },
-    { isDryRun }: { isDryRun: boolean },
+    isForgotten: (text: string) => boolean,
+    { dryRun }: { dryRun: boolean },
   ): Promise<(Forgotten & { file: FileName })[]> {
+    return await this.#forget({ dryRun, of: async () => ({ isForgotten, session: undefined }) });
+  }
+
+  /** Forgets what a session wrote, and that it was this session. */
+  async forgetSession(
+    session: string,
+    { dryRun }: { dryRun: boolean },
+  ): Promise<(Forgotten & { file: FileName })[]> {
+    return await this.#forget({
+      dryRun,
+      of: async (file) => {
+        const own = await textsOfSession(file.history, session);
+        return { isForgotten: (text) => own.has(text), session };
+      },
+    });
+  }
+
+  /**
+   * Brings in a file of an export, after the records of that export.
+   * @returns false when all of it was there
+   */
+  async restore(file: FileName, text: string): Promise<boolean> {
+    return await this.#files[file].restore(text);
+  }
+
+  async #forget({
+    dryRun,
+    of,
+  }: {
+    dryRun: boolean;
+    of: (file: CuratedFile) => Promise<Omit<Forgetting, 'isDryRun'>>;
+  }): Promise<(Forgotten & { file: FileName })[]> {
     const forgotten = [];
     for (const name of curatedFiles) {
       const file = this.#files[name];
-      const own = what.session === undefined ? undefined : await textsOfSession(file.history, what.session);
-      const isForgotten = matcherOf(what.text, own);
-      const found = await file.forget({ isForgotten, session: what.session, isDryRun });
-      forgotten.push({ file: name, ...found });
-      if (!isDryRun) await this.#pending.forget(isForgotten, what.session);
+      const what = await of(file);
+      forgotten.push({ file: name, ...(await file.forget({ ...what, isDryRun: dryRun })) });
+      if (!dryRun) await this.#pending.forget(what.isForgotten, what.session);
     }
     return forgotten;
   }
@@ -249,23 +294,4 @@ export class CuratedMemory {
     await this.#store.commit([put, ...remember(reply)], { sync: true });
     return reply;
   }
-}
-
-function replyOf(file: CuratedFile, { entries, changed, note }: Outcome): MemoryReply {
-  const { used, limit } = usageOf(file, entries);
-  const over = used > limit ? `The file is ${used - limit} characters over its limit: shorten it.` : '';
-  const notes = [note ?? '', over].filter((part) => part !== '').join(' ');
-  return {
-    file: file.name,
-    version: versionOf(entries),
-    entries: [...entries],
-    used,
-    limit,
-    changed: changed.map(({ before, after }) => ({ before, after })),
-    ...(notes === '' ? {} : { note: notes }),
-  };
-}
-
-function usageOf({ limit }: CuratedFile, entries: readonly string[]): { used: number; limit: number } {
-  return { used: sizeOf(entries), limit };
 }

@@ -25,13 +25,6 @@ export async function textsOfSession(history: History, session: string): Promise
   return texts;
 }
 
-/** Which texts are meant: those that hold `text`, whatever its case and form, and those in a set. */
-export function matcherOf(text: string | undefined, own: ReadonlySet<string> | undefined) {
-  const fold = (value: string) => value.normalize('NFKC').toLowerCase();
-  const wanted = text === undefined ? '' : fold(text);
-  return (value: string) => own?.has(value) === true || (wanted !== '' && fold(value).includes(wanted));
-}
-
 export interface Forgetting {
   readonly isForgotten: (text: string) => boolean;
   /** Its name and its reasons go too. */
