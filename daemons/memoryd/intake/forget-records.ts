@@ -5,6 +5,7 @@ import type { StoredEntry } from '../store/record-reader.ts';
 import type { IntakeStore } from './intake-store.ts';
 import type { FedIndex } from './fed-index.ts';
 import { runOf } from './items.ts';
+import { saysIn, type Matcher } from './matcher.ts';
 import type { KeptTexts } from './texts.ts';
 
 interface Forgetting {
@@ -44,7 +45,7 @@ export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise
       }
       if (!work.dryRun && found.length > 0)
         await work.store.commit(
-          found.map(({ key }) => ({ type: 'del' as const, key })),
+          found.flatMap(({ key }) => [key, markOf(key)]).map((key) => ({ type: 'del' as const, key })),
           { sync: true },
         );
     }
@@ -52,6 +53,29 @@ export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise
   }
   if (wanted.run !== undefined && !work.dryRun) await forgetRun(work, wanted.run);
   return { records, items };
+}
+
+/** Beside a ruling that was imported; deleting what is not there does nothing. */
+const markOf = (key: string) => `im/${key}`;
+
+/** Replies that are kept to be given again. Their requests would be done anew, which by then nobody sends. */
+const repliesPrefix = 'rq/';
+
+export async function forgetReplies(work: Forgetting, matches: Matcher): Promise<void> {
+  if (work.dryRun) return;
+  let found = 0;
+  for await (const page of work.store.range({ gte: repliesPrefix, lt: `${repliesPrefix}\u{10ffff}` })) {
+    const keys = page.flatMap((entry) =>
+      !('damaged' in entry) && saysIn(JSON.parse(entry.json), matches) ? [entry.key] : [],
+    );
+    found += keys.length;
+    if (keys.length > 0)
+      await work.store.commit(
+        keys.map((key) => ({ type: 'del', key })),
+        { sync: true },
+      );
+  }
+  if (found > 0) await work.store.compact(repliesPrefix);
 }
 
 async function forgetItems({ fed, sources }: Forgetting, entries: readonly StoredEntry[]): Promise<void> {

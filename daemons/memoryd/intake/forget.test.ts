@@ -31,6 +31,7 @@ test('a forgotten session is gone, counted, and stays gone though its log is sti
   });
   assert.deepEqual(await f.found('kettle'), ['kettle of b']);
   assert.equal((await f.intake.recall({ query: 'kettle' })).forgotten, 1);
+  assert.deepEqual(f.curated.sessions, ['a'], 'the curated files were asked to forget it, once');
 });
 
 for (const lost of ['index', 'store'] as const) {
@@ -147,6 +148,26 @@ test('a text is forgotten wherever it is said, and the report says where', async
     'after a rebuild from the same logs',
   );
   assert.deepEqual(await f.intake.verify(), { equal: true, differences: [] });
+});
+
+test('a reply that was kept for a repeated request is forgotten by its text', async (t) => {
+  const f = await IntakeFixture.caughtUp(t);
+  const reply = { digest: 'd', reply: { entries: ['she lives in Elm Street'] }, at_ms: 1 };
+  await f.store.commit([{ type: 'put', key: 'rq/loop/1', json: JSON.stringify(reply) }]);
+  await f.store.commit([{ type: 'put', key: 'rq/loop/2', json: '{"digest":"d","reply":{},"at_ms":1}' }]);
+  await f.intake.forget({ text: 'elm street' });
+
+  assert.deepEqual(await f.store.keys(), ['rq/loop/2']);
+});
+
+test('tombstones that an import brought forget what is in the index', async (t) => {
+  const f = await IntakeFixture.caughtUp(t);
+  f.say('a', 'kettle');
+  await f.intake.updated('a');
+  await f.store.commit([{ type: 'put', key: 'fg/a', json: '{"atMs":1,"whole":true}' }]);
+  await f.intake.reloadForgotten();
+
+  assert.deepEqual(await f.found('kettle'), []);
 });
 
 test('a log rewritten without the forgotten lines is read anew as it is', async (t) => {

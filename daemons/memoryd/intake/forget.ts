@@ -4,7 +4,7 @@ import { ParamsError } from '../../../shared/params-error.ts';
 import type { CuratedFile, ForgetReply } from '../../../shared/protocol/memoryd.ts';
 import type { FedIndex, FeedSources } from './fed-index.ts';
 import { findInLogs, type FoundInLog } from './find-in-logs.ts';
-import { forgetRecordsOf } from './forget-records.ts';
+import { forgetRecordsOf, forgetReplies } from './forget-records.ts';
 import type { IntakeStore } from './intake-store.ts';
 import { forgetSession } from './forget-session.ts';
 import { sessionOf } from './items.ts';
@@ -17,12 +17,19 @@ export interface ForgetParams {
   readonly dry_run?: boolean;
 }
 
+interface ForgottenEntries {
+  readonly file: CuratedFile;
+  readonly entries: number;
+}
+
 export interface CuratedForgetting {
   /** The entries of a file and of its history that match; with `dryRun` they are only counted. */
   forgetMatching(
     matches: Matcher,
     options: { readonly dryRun: boolean },
-  ): Promise<readonly { readonly file: CuratedFile; readonly entries: number }[]>;
+  ): Promise<readonly ForgottenEntries[]>;
+  /** What the session wrote, and that it did. */
+  forgetSession(session: string, options: { readonly dryRun: boolean }): Promise<readonly ForgottenEntries[]>;
 }
 
 export interface ForgetOptions {
@@ -69,6 +76,7 @@ async function forgetOneSession(work: Work, session: string, report: ForgetReply
     throw new AppError('session-unknown', `there is no session ${session}`);
   report.sessions.push(session);
   report.index = progress?.counts.items ?? 0;
+  report.curated = curatedReport(await work.curated.forgetSession(session, { dryRun }));
   if (dryRun) return;
   const firstLine = hasLog ? await fed.sessions.firstLine(session) : undefined;
   await forgetSession(fed, {
@@ -77,6 +85,11 @@ async function forgetOneSession(work: Work, session: string, report: ForgetReply
     nowMs: work.nowMs,
     ...(firstLine === undefined ? {} : { firstLine }),
   });
+}
+
+/** Files of which nothing was forgotten are left out. */
+function curatedReport(forgotten: readonly ForgottenEntries[]): ForgetReply['curated'] {
+  return forgotten.filter(({ entries }) => entries > 0).map(({ file, entries }) => ({ file, entries }));
 }
 
 /** All of it goes: what the run did, its goals, checkpoint, notes, summaries, trials and proposals. */
@@ -104,7 +117,8 @@ async function forgetText(work: Work, text: string, report: ForgetReply): Promis
   report.index += counts.items;
   // Records leave the disk now, not when the index finds time for it.
   if (!dryRun && report.index > 0) await work.fed.index.settle();
-  report.curated = (await work.curated.forgetMatching(matches, { dryRun })).map((one) => ({ ...one }));
+  await forgetReplies(work, matches);
+  report.curated = curatedReport(await work.curated.forgetMatching(matches, { dryRun }));
 }
 
 /** The log itself is its owner's to rewrite; until then, and should it come back, its lines stay forgotten. */

@@ -14,6 +14,7 @@ import type { StoredRecord } from '../plane/context.ts';
 import { Backlog } from './backlog.ts';
 import { Coalesced } from './coalesced.ts';
 import type { FeedSources } from './fed-index.ts';
+import { finishForgetting } from './forget-session.ts';
 import type { IntakeStore } from './intake-store.ts';
 import { forget, type CuratedForgetting, type ForgetParams } from './forget.ts';
 import { Gate } from './gate.ts';
@@ -172,6 +173,17 @@ export class Intake {
       this.#live.use(async (fed) => {
         this.#forgettings += 1;
         return await this.#jobs.run('forget', () => forget(options, fed, params));
+      }),
+    );
+  }
+
+  /** Tombstones came into the store by another way, as by an import. */
+  async reloadForgotten(): Promise<void> {
+    await this.#feeding.alone(() =>
+      this.#live.use(async (fed) => {
+        this.#forgettings += 1;
+        await this.#sources.tombstones.load(fed.index);
+        await finishForgetting(fed, this.#sources);
       }),
     );
   }

@@ -236,7 +236,14 @@ class CuratedDouble implements CuratedForgetting {
     return (['memory', 'user'] as const).flatMap((file) => {
       const gone = this.entries[file].filter(matches);
       if (!dryRun) this.entries[file] = this.entries[file].filter((entry) => !gone.includes(entry));
-      return gone.length === 0 ? [] : [{ file, entries: gone.length }];
+      return [{ file, entries: gone.length }];
     });
+  }
+
+  readonly sessions: string[] = [];
+
+  async forgetSession(session: string, { dryRun }: { dryRun: boolean }) {
+    if (!dryRun) this.sessions.push(session);
+    return [{ file: 'user' as const, entries: 0 }];
   }
 }
