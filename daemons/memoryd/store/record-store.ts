@@ -109,9 +109,9 @@ export class RecordStore {
 
   /** The records as they are now. To be closed: it keeps every old version on the disk. */
   snapshot(): RecordSnapshot {
-    const { engine, scrub } = this.#life.reading();
+    const { engine, trouble } = this.#life.reading();
     const snapshot = engine.snapshot();
-    const reader = new RecordReader(snapshot, () => scrub.suspect());
+    const reader = new RecordReader(snapshot, trouble);
     return {
       get: (key) => reader.get(key),
       getMany: (keys) => reader.getMany(keys),

@@ -8,28 +8,21 @@
  * After one failed write LevelDB acknowledges every later one on that handle and loses
  * them at the next start. So a handle is never written again after an error.
  */
-import { statSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../../shared/errors.ts';
 import type { DiskReserve } from './disk-reserve.ts';
-import type { Engine } from './engine.ts';
-import { removeHolderNote, writeHolderNote } from './lock-holder.ts';
 import { type OpenedStore, openStore } from './open-store.ts';
-import { RecordReader } from './record-reader.ts';
+import { mayReopen } from './reopening.ts';
 import { isDiskFull, reasonOf } from './store-errors.ts';
-import { type StoreFiles, writeDurably } from './store-files.ts';
+import type { StoreFiles } from './store-files.ts';
+import { StoreHandle } from './store-handle.ts';
 import type { StoreLog } from './store-log.ts';
 import { refusalOf, type StoreState, writeRefusalOf } from './store-state.ts';
-import { type Durability, StoreWriter } from './store-writer.ts';
-import { type ScrubStatus, TablesScrub } from './tables-scrub.ts';
+import type { Durability, StoreWriter } from './store-writer.ts';
+import type { ScrubStatus } from './tables-scrub.ts';
 
-const watchEveryMs = 1_000;
 const retryMsMin = 100;
 const retryMsMax = 5_000;
-/** What LevelDB writes besides the logs that it turns into tables: MANIFEST, a new log, names. */
-const reopenBytes = 1024 * 1024;
 
 export interface StoreLifeOptions {
   readonly files: StoreFiles;
@@ -41,21 +34,11 @@ export interface StoreLifeOptions {
   readonly drain: () => Promise<void>;
 }
 
-/** What there is only while the store is open. */
-interface Handle {
-  readonly engine: Engine<string>;
-  readonly reader: RecordReader;
-  readonly writer: StoreWriter;
-  readonly scrub: TablesScrub;
-  readonly watch: NodeJS.Timeout;
-  readonly opened: OpenedStore;
-}
-
 export class StoreLife {
   readonly #options: StoreLifeOptions;
   readonly #closing = new AbortController();
   #state: StoreState = { kind: 'closed' };
-  #handle: Handle | undefined;
+  #handle: StoreHandle | undefined;
   #issued = 0;
   #isPoisoned = false;
   /** Recovering, rechecking or shutting down: one of them at a time. */
@@ -109,9 +92,10 @@ export class StoreLife {
   }
 
   /** @throws AppError by the state, where not even reading is possible */
-  reading(): Pick<Handle, 'engine' | 'reader' | 'scrub'> {
-    if (this.#handle !== undefined && this.#state.kind !== 'closed') return this.#handle;
-    throw refusalOf(this.#state.kind === 'ready' ? { kind: 'closed' } : this.#state);
+  reading(): Pick<StoreHandle, 'engine' | 'reader' | 'trouble'> {
+    const mayRead = this.#state.kind === 'ready' || this.#state.kind === 'recovering';
+    if (mayRead && this.#handle !== undefined) return this.#handle;
+    throw this.#whyClosed();
   }
 
   /** @throws AppError by the state, with `outcome` `not-stored` */
@@ -169,6 +153,11 @@ export class StoreLife {
     await this.#restoring;
   }
 
+  #whyClosed(): AppError {
+    if (this.#state.kind !== 'ready') return refusalOf(this.#state);
+    return new AppError('store-write-failed', 'read from the record store: it was opened anew meanwhile');
+  }
+
   #change(change: () => Promise<void>): void {
     this.#changing = this.#changing.then(change).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'the store could not change its state');
@@ -180,12 +169,7 @@ export class StoreLife {
     const { files, log, lockWaitMs } = this.#options;
     const opening = await openStore({ files, log, lockWaitMs, areTablesTrusted });
     if (opening.kind === 'ready') {
-      try {
-        await this.#use(opening);
-      } catch (error) {
-        await opening.engine.close();
-        this.#setFailed(error);
-      }
+      await this.#use(opening).catch((error: unknown) => this.#setFailed(error));
     } else if (opening.kind === 'failed') {
       this.#setFailed(opening.cause);
     } else {
@@ -195,22 +179,18 @@ export class StoreLife {
 
   async #use(opened: OpenedStore): Promise<void> {
     const { files, durable, log, reserve } = this.#options;
-    const { engine, mark, defects, wasCleanStop } = opened;
-    const writer = await StoreWriter.open(engine, { files, mark, durable });
-    const scrub = new TablesScrub(files.dir, (reasons) => this.#lose(reasons));
-    const reader = new RecordReader(engine, () => scrub.suspect());
-    const watch = setInterval(() => this.#look(), watchEveryMs).unref();
-    this.#handle = { engine, reader, writer, scrub, watch, opened };
+    this.#handle = await StoreHandle.open(opened, {
+      files,
+      durable,
+      log,
+      whyClosed: () => this.#whyClosed(),
+      onDamage: (reasons) => this.#lose(reasons),
+      onLost: (error) => this.failed(error),
+    });
     this.#isPoisoned = false;
-    this.#issued = Math.max(this.#issued, mark.seq);
-    await writeHolderNote(files).catch((error: unknown) =>
-      log.warn({ err: error }, 'no note of who holds it'),
-    );
-    for (const defect of defects) log.warn({ ...defect }, 'a write that was never acknowledged was cut off');
-    log.info({ seq: mark.seq, wasCleanStop, tables: opened.tables.length }, 'record store open');
+    this.#issued = Math.max(this.#issued, opened.mark.seq);
     this.#set({ kind: 'ready' });
-    if (opened.areTablesChecked) scrub.skip(opened.tables);
-    else void scrub.run(opened.tables);
+    this.#handle.startScrub();
     this.#restoring = this.#restoring
       .then(() => reserve.restore())
       .catch((error: unknown) => log.warn({ err: error }, 'no disk space could be laid in'));
@@ -233,48 +213,44 @@ export class StoreLife {
   #setFailed(error: unknown): void {
     const code = isDiskFull(error) ? 'store-full' : 'store-write-failed';
     const reasons = [reasonOf(error)];
+    const isKnown = this.#state.kind === 'recovering' && this.#state.reasons[0] === reasons[0];
     this.#set({ kind: 'recovering', code, reasons });
-    this.#options.log.error({ code, reasons }, 'the record store is opened again after an error');
+    // Every few seconds, for as long as the disk is away: once is enough.
+    if (!isKnown)
+      this.#options.log.error({ code, reasons }, 'the record store is opened again after an error');
   }
 
-  /** Opens it again and again until the disk is back. The old handle serves reads until there is room for a new one. */
+  /** Opens it again and again until the disk is back. */
   async #recover(): Promise<void> {
-    const { reserve, log } = this.#options;
-    for (
-      let delayMs = retryMsMin;
-      this.#state.kind === 'recovering';
-      delayMs = Math.min(delayMs * 2, retryMsMax)
-    ) {
-      const isFull = this.#state.code === 'store-full';
-      await this.#restoring;
-      if (isFull) await reserve.release();
-      if (!isFull || reserve.freeBytes >= (await this.#bytesToReopen())) {
+    let delayMs = retryMsMin;
+    while (this.#state.kind === 'recovering') {
+      if (await this.#mayTry(this.#state.code === 'store-full')) {
         await this.#shut(false);
         await this.#tryOpen({ areTablesTrusted: true }).catch((error: unknown) => this.#setFailed(error));
       }
       if (this.#state.kind !== 'recovering') break;
       await sleep(delayMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+      delayMs = Math.min(delayMs * 2, retryMsMax);
     }
     if (this.#state.kind !== 'ready') return;
     this.#recoveries += 1;
-    log.info({ issued: this.#issued }, 'the record store is open again, and nothing acknowledged is lost');
+    this.#options.log.info(
+      { issued: this.#issued },
+      'the record store is open again, nothing acknowledged is lost',
+    );
   }
 
-  /** LevelDB turns its logs into tables before anything else. */
-  async #bytesToReopen(): Promise<number> {
-    const { dir } = this.#options.files;
-    let bytes = reopenBytes;
-    for (const name of await readdir(dir).catch(() => [])) {
-      if (name.endsWith('.log')) bytes += statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
-    }
-    return bytes;
-  }
-
-  #look(): void {
+  /** Until it makes sense to try, the old handle goes on answering what is read. */
+  async #mayTry(isFull: boolean): Promise<boolean> {
+    const { files, reserve } = this.#options;
+    await this.#restoring;
     try {
-      if (this.#state.kind === 'ready') this.#handle?.writer.assertHeld();
+      if (this.#handle !== undefined) return await mayReopen(reserve, { dir: files.dir, isFull });
+      if (isFull) await reserve.release();
+      return true;
     } catch (error) {
-      this.failed(error);
+      this.#setFailed(error);
+      return false;
     }
   }
 
@@ -285,28 +261,12 @@ export class StoreLife {
     this.#change(() => this.#shut(false));
   }
 
-  /** @param isClean nothing went wrong, and that is to be remembered */
+  /** @param isClean nothing went wrong, and the next start is to know it */
   async #shut(isClean: boolean): Promise<void> {
     const handle = this.#handle;
     if (handle === undefined) return;
-    const { files, log, drain } = this.#options;
-    clearInterval(handle.watch);
-    await drain();
-    await handle.scrub.stop();
-    const mayBeClean = isClean && !this.#isPoisoned;
-    try {
-      if (mayBeClean) await handle.writer.finish();
-      this.#handle = undefined;
-      await handle.engine.close();
-      handle.writer.close();
-      if (mayBeClean) await writeDurably(files.cleanStop, `${JSON.stringify({ issued: this.#issued })}\n`);
-    } catch (error) {
-      log.error({ err: error }, 'the record store could not be closed cleanly');
-      if (this.#handle !== undefined) {
-        this.#handle = undefined;
-        await handle.engine.close().catch(() => {});
-      }
-    }
-    removeHolderNote(files);
+    await this.#options.drain();
+    this.#handle = undefined;
+    await handle.close(isClean && !this.#isPoisoned);
   }
 }

@@ -1,0 +1,140 @@
+/** backup: a consistent copy of records, curated files and session logs into a folder of backups, while memoryd runs. */
+import { mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { backupFormat, type BackupManifest } from '../../../shared/backup-format.ts';
+import { AppError } from '../../../shared/errors.ts';
+import { exportedPrefixes } from '../../../shared/export-lines.ts';
+import type { Home } from '../../../shared/home.ts';
+import { ParamsError } from '../../../shared/params-error.ts';
+import { curatedFiles, type MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
+import type { Params, Result } from '../../../shared/protocol/method.ts';
+import { isSessionId, sessionLogSuffix } from '../../../shared/protocol/sessions.ts';
+import { version } from '../../../shared/version.ts';
+import { Pieces, writeDurably } from '../backup/pieces.ts';
+import type { Faults } from '../faults.ts';
+import type { RecordStore } from '../store/record-store.ts';
+
+export interface BackupContext {
+  readonly store: Pick<RecordStore, 'snapshot'>;
+  readonly home: Pick<Home, 'memory' | 'sessions'>;
+  readonly faults: Pick<Faults, 'succeeded' | 'failed'>;
+  nowMs(): number;
+}
+
+/** A piece of records ends behind a key whose checksum says so: an insertion changes the piece it falls into and no other. */
+const recordsPerPiece = 2048;
+const pieceBytesMax = 4 * 1024 * 1024;
+const afterAll = '\u{10ffff}';
+
+export async function backup(
+  { to }: Params<MemorydProtocol, 'backup'>,
+  context: BackupContext,
+): Promise<Result<MemorydProtocol, 'backup'>> {
+  if (!isAbsolute(to))
+    throw new ParamsError('to', 'to must be an absolute path on the device of memoryd', to);
+  try {
+    const done = await backUp(to, context);
+    context.faults.succeeded('backup');
+    return done;
+  } catch (thrown) {
+    context.faults.failed('backup');
+    throw thrown;
+  }
+}
+
+async function backUp(
+  to: string,
+  { store, home, nowMs }: BackupContext,
+): Promise<Result<MemorydProtocol, 'backup'>> {
+  const pieces = new Pieces(join(to, 'objects'));
+  await pieces.prepare();
+  const records = await backUpRecords(store, pieces);
+  const at = new Date(nowMs()).toISOString();
+  const manifest: BackupManifest = {
+    format: backupFormat,
+    version,
+    at,
+    records,
+    files: await backUpFiles(home.memory, pieces),
+    sessions: await backUpSessions(home.sessions, pieces),
+  };
+  const folder = join(to, 'backups');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `${at.replaceAll(':', '-')}.json`);
+  // The manifest last: a backup that was cut off is none.
+  await writeDurably(path, Buffer.from(`${JSON.stringify(manifest)}\n`));
+  return { path, ...pieces.written, records: records.count };
+}
+
+async function backUpRecords(
+  store: BackupContext['store'],
+  pieces: Pieces,
+): Promise<BackupManifest['records']> {
+  const snapshot = store.snapshot();
+  const names: string[] = [];
+  let count = 0;
+  let lines: string[] = [];
+  let bytes = 0;
+  const close = async () => {
+    if (lines.length > 0) names.push(await pieces.put(Buffer.from(lines.join(''))));
+    lines = [];
+    bytes = 0;
+  };
+  try {
+    for (const prefix of exportedPrefixes) {
+      for await (const entries of snapshot.range({ gt: prefix, lt: prefix + afterAll })) {
+        for (const entry of entries) {
+          if ('damaged' in entry) {
+            throw new AppError('store-damaged', `record ${entry.key} cannot be read`, {
+              details: { key: entry.key },
+            });
+          }
+          const line = `{"record":${JSON.stringify(entry.key)},"seq":${entry.seq},"value":${entry.json}}\n`;
+          lines.push(line);
+          bytes += line.length;
+          count += 1;
+          if (crc32(entry.key) % recordsPerPiece === 0 || bytes > pieceBytesMax) await close();
+        }
+      }
+    }
+    await close();
+  } finally {
+    await snapshot.close();
+  }
+  return { count, pieces: names };
+}
+
+async function backUpFiles(folder: string, pieces: Pieces): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const file of curatedFiles) {
+    const bytes = await readFile(join(folder, `${file}.md`)).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'ENOENT') return undefined;
+      throw new AppError('memory-unreadable', `read ${file}.md: ${cause.code}`, { cause });
+    });
+    if (bytes !== undefined) files[file] = await pieces.put(bytes);
+  }
+  return files;
+}
+
+/** Logs only grow, so all pieces but a log's last are there since the backup before. */
+async function backUpSessions(folder: string, pieces: Pieces): Promise<Record<string, string[]>> {
+  const sessions: Record<string, string[]> = {};
+  for (const name of (await readdir(folder).catch(() => [])).toSorted()) {
+    const id = name.slice(0, -sessionLogSuffix.length);
+    if (!name.endsWith(sessionLogSuffix) || !isSessionId(id)) continue;
+    const file = await open(join(folder, name), 'r');
+    try {
+      const names: string[] = [];
+      for (let at = 0; ; at += pieceBytesMax) {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(pieceBytesMax), 0, pieceBytesMax, at);
+        if (bytesRead > 0) names.push(await pieces.put(buffer.subarray(0, bytesRead)));
+        if (bytesRead < pieceBytesMax) break;
+      }
+      sessions[id] = names;
+    } finally {
+      await file.close();
+    }
+  }
+  return sessions;
+}
