@@ -12,7 +12,8 @@ import { firstOperations, markerText } from './store-meta.ts';
  */
 export async function createStore(files: StoreFiles): Promise<void> {
   const parent = dirname(files.dir);
-  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const first = await mkdir(parent, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await syncNamesOf(parent, first);
   // A rest of an earlier process with our number: an empty store, or half of one.
   await rm(files.unfinished, { recursive: true, force: true });
   await mkdir(files.unfinished, { mode: 0o700 });
@@ -26,6 +27,14 @@ export async function createStore(files: StoreFiles): Promise<void> {
   if (!(await giveName(files))) return;
   await syncDirectory(parent);
   await writeMarker(files);
+}
+
+/** Of every directory that was made, from the innermost to the first. */
+async function syncNamesOf(innermost: string, first: string): Promise<void> {
+  for (let dir = innermost; ; dir = dirname(dir)) {
+    await syncDirectory(dirname(dir));
+    if (dir === first || dir === dirname(dir)) return;
+  }
 }
 
 export async function writeMarker({ marker }: StoreFiles): Promise<void> {

@@ -41,3 +41,10 @@ test('a disk that does not answer refuses nothing by itself', () => {
   const reserve = new DiskReserve({ path: join(root, 'gone', 'reserve'), minFreeBytes: 1, reserveBytes: 0 });
   assert.equal(reserve.isTooFull(), false);
 });
+
+test('a probe leaves nothing behind, and says why nothing can be written', async () => {
+  await new DiskReserve({ path, minFreeBytes: 0, reserveBytes: 0 }).probe();
+  assert.equal(existsSync(`${path}.probe`), false);
+  const gone = new DiskReserve({ path: join(root, 'gone', 'reserve'), minFreeBytes: 0, reserveBytes: 0 });
+  await assert.rejects(gone.probe(), { code: 'ENOENT' });
+});

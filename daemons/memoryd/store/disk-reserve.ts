@@ -1,7 +1,7 @@
 /** Keeps writes away from a disk that is nearly full, and a file to give up when it is full all the same. */
 import { randomFillSync } from 'node:crypto';
 import { statfsSync, statSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Of a filesystem so small that the defaults would take too much of it. */
@@ -46,12 +46,7 @@ export class DiskReserve {
     const nowMs = performance.now();
     if (nowMs - this.#askedAtMs < freshMs) return this.#isTooFull;
     this.#askedAtMs = nowMs;
-    try {
-      this.#isTooFull = this.freeBytes < this.floorBytes;
-    } catch {
-      // Whatever keeps the file system from answering, the write itself will say it better.
-      this.#isTooFull = false;
-    }
+    this.#isTooFull = this.freeBytes < this.floorBytes;
     return this.#isTooFull;
   }
 
@@ -80,9 +75,24 @@ export class DiskReserve {
     }
   }
 
+  /** Whether anything can be written at all. @throws the error of the file system */
+  async probe(): Promise<void> {
+    const path = `${this.#path}.probe`;
+    try {
+      await writeFile(path, 'probe', { mode: 0o600, flush: true });
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
   #space(): { free: number; total: number } {
-    const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
-    return { free: bavail * bsize, total: blocks * bsize };
+    try {
+      const { bavail, blocks, bsize } = statfsSync(dirname(this.#path));
+      return { free: bavail * bsize, total: blocks * bsize };
+    } catch {
+      // No directory, no space; what keeps it from us, the next write will say.
+      return { free: 0, total: 0 };
+    }
   }
 }
 

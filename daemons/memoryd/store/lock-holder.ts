@@ -1,7 +1,8 @@
 /** Who holds the lock of a store: LevelDB cannot say, and its file LOCK must not be opened to find out. */
 import { readFileSync, rmSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere, type StoreFiles, writeDurably } from './store-files.ts';
+import { readIfThere, type StoreFiles } from './store-files.ts';
 
 interface Note {
   readonly pid: number;
@@ -12,7 +13,7 @@ interface Note {
 /** Left beside the store by whoever opened it. */
 export async function writeHolderNote({ holder }: StoreFiles): Promise<void> {
   const note: Note = { pid: process.pid, started: startedAt(process.pid) ?? '' };
-  await writeDurably(holder, `${JSON.stringify(note)}\n`);
+  await writeFile(holder, `${JSON.stringify(note)}\n`, { mode: 0o600 });
 }
 
 export function removeHolderNote({ holder }: StoreFiles): void {

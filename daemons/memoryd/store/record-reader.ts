@@ -19,12 +19,17 @@ export type RecordEntry = StoredEntry | DamagedEntry;
 
 export class RecordReader {
   readonly #reader: Reader<string>;
-  readonly #onDamage: () => void;
+  readonly #suspect: () => void;
+  readonly #whyClosed: () => AppError;
 
-  /** @param onDamage called when LevelDB could not read something, or gave what was not written */
-  constructor(reader: Reader<string>, onDamage: () => void) {
+  /**
+   * @param suspect called when LevelDB could not read something, or gave what was not written
+   * @param whyClosed says why the store was closed under a reader
+   */
+  constructor(reader: Reader<string>, suspect: () => void, whyClosed: () => AppError = closedError) {
     this.#reader = reader;
-    this.#onDamage = onDamage;
+    this.#suspect = suspect;
+    this.#whyClosed = whyClosed;
   }
 
   /** @throws AppError store-damaged, with the key in its details */
@@ -80,7 +85,7 @@ export class RecordReader {
     for (const [key, value] of page) {
       if (key.startsWith(metaPrefix)) continue;
       const content = unseal(key, value);
-      if (content === undefined) this.#onDamage();
+      if (content === undefined) this.#suspect();
       entries.push(content === undefined ? { key, damaged: true } : { key, ...content });
     }
     return entries;
@@ -89,23 +94,22 @@ export class RecordReader {
   #proven(key: string, value: string): Content {
     const content = unseal(key, value);
     if (content !== undefined) return content;
-    this.#onDamage();
+    this.#suspect();
     throw new AppError('store-damaged', `record ${key} is not what was written`, { details: { key } });
   }
 
   #unreadable(error: unknown, details: Record<string, unknown>): AppError {
     if (error instanceof AppError) return error;
     const { code } = error as { code?: unknown };
-    if (typeof code === 'string' && code.endsWith('_NOT_OPEN')) {
-      // Closed under the reader: the store is being reopened after an error, or is stopping.
-      return new AppError('store-write-failed', 'read from the record store: it is being reopened', {
-        cause: error,
-      });
-    }
-    this.#onDamage();
+    if (typeof code === 'string' && code.endsWith('_NOT_OPEN')) return this.#whyClosed();
+    this.#suspect();
     return new AppError('store-damaged', `read from the record store: ${reasonOf(error)}`, {
       details,
       cause: error,
     });
   }
+}
+
+function closedError(): AppError {
+  return new AppError('stopping', 'the record store is closed');
 }

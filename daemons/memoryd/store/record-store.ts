@@ -13,7 +13,7 @@ import { DiskReserve, minFreeBytesDefault, reserveBytesDefault } from './disk-re
 import type { Operation, Range } from './engine.ts';
 import { type Content, seal } from './envelope.ts';
 import { lockWaitMsDefault } from './open-store.ts';
-import { type RecordEntry, RecordReader } from './record-reader.ts';
+import type { RecordEntry } from './record-reader.ts';
 import { writeError } from './store-errors.ts';
 import { storeFilesOf } from './store-files.ts';
 import { StoreLife } from './store-life.ts';
@@ -109,9 +109,9 @@ export class RecordStore {
 
   /** The records as they are now. To be closed: it keeps every old version on the disk. */
   snapshot(): RecordSnapshot {
-    const { engine, trouble } = this.#life.reading();
-    const snapshot = engine.snapshot();
-    const reader = new RecordReader(snapshot, trouble);
+    const handle = this.#life.reading();
+    const snapshot = handle.engine.snapshot();
+    const reader = handle.readerOf(snapshot);
     return {
       get: (key) => reader.get(key),
       getMany: (keys) => reader.getMany(keys),

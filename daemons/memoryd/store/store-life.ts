@@ -92,7 +92,7 @@ export class StoreLife {
   }
 
   /** @throws AppError by the state, where not even reading is possible */
-  reading(): Pick<StoreHandle, 'engine' | 'reader' | 'trouble'> {
+  reading(): StoreHandle {
     const mayRead = this.#state.kind === 'ready' || this.#state.kind === 'recovering';
     if (mayRead && this.#handle !== undefined) return this.#handle;
     throw this.#whyClosed();
