@@ -17,7 +17,7 @@ import { render, type ParsedFile } from './file-format.ts';
 import { forgottenMark, redact, type Forgetting, type Forgotten } from './forgetting.ts';
 import { HistoryHead } from './history-head.ts';
 import { History, type Change, type CuratedStore } from './history.ts';
-import { judge, type Judged, type Wish } from './judging.ts';
+import { judge, type Asked, type Judged, type Wish } from './judging.ts';
 import type { MemoryRequest } from './memory-params.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { lookAt, type Reading } from './reading.ts';
@@ -96,6 +96,17 @@ export class CuratedFile {
   }
 
   /**
+   * An empty file where there never was one: from here on a file that is missing was taken away, and that can be told
+   * without the history too.
+   */
+  make(): Promise<void> {
+    return this.#turns.run(async () => {
+      const { seen } = await this.#look();
+      if (seen.bytes === undefined) await this.#replace(seen, Buffer.alloc(0));
+    });
+  }
+
+  /**
    * Takes entries out of the file and out of its whole history, where `forgotten` stands in their place.
    * @returns how many entries and how many changes held something to forget
    */
@@ -164,8 +175,6 @@ export class CuratedFile {
     const hand = await this.#head.handEdit(entries);
     let judged: Judged;
     try {
-      if (wish.version !== undefined && wish.version !== versionOf(entries))
-        throw this.#changedSince(entries);
       judged = await this.#judge(wish, entries, hand);
     } catch (error) {
       await this.#head.record(hand);
@@ -213,7 +222,7 @@ export class CuratedFile {
     }
   }
 
-  #judge(wish: Pick<Wish, 'request' | 'by'>, entries: readonly string[], hand: Change | undefined) {
+  #judge(wish: Asked, entries: readonly string[], hand: Change | undefined) {
     const { history, limit } = this;
     return judge(wish, { history, limit, at: this.#head.now(), entries, hand });
   }
@@ -286,12 +295,6 @@ export class CuratedFile {
       } finally {
         this.#isNoticing = false;
       }
-    });
-  }
-
-  #changedSince(entries: readonly string[]): AppError {
-    return new AppError('memory-changed', 'the file has changed since', {
-      details: { version: versionOf(entries), entries },
     });
   }
 }

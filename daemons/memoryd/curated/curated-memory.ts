@@ -86,6 +86,7 @@ export class CuratedMemory {
       () => makeFolder(this.#dir),
       () => sweepTemporary(this.#dir),
       ...curatedFiles.map((name) => () => this.#files[name].recovered()),
+      ...curatedFiles.map((name) => () => this.#files[name].make()),
     ];
     // Each request that meets the same fault reports it by its name; none of them keeps the daemon down.
     for (const step of steps) await step().catch((error: unknown) => this.#onFault(toAppError(error)));

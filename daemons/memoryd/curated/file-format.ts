@@ -205,8 +205,8 @@ function renderKept({ style, entries: before }: ParsedFile, entries: readonly st
   const gap = isLoose ? style.lineEnd : '';
   const chunks = entries.map((entry, at) => {
     const chunk = own.get(entry)?.shift() ?? chunkOf(entry, style);
-    // What stands first without a marker would be the preamble.
-    return at === 0 && isBare(chunk) ? chunkOf(entry, style) : chunk;
+    // What comes to stand first without a marker would be the preamble.
+    return at === 0 && isBare(chunk) && before[0] !== entry ? chunkOf(entry, style) : chunk;
   });
   const parts = chunks.map((chunk, at) => {
     const next = chunks[at + 1];

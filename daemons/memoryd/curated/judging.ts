@@ -1,7 +1,8 @@
 /** What a wish for a change comes to on the entries as they are: an outcome, and what the history would say of it. */
+import { AppError } from '../../../shared/errors.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import type { RecordOperation } from '../store/record-store.ts';
-import { act, type Outcome } from './actions.ts';
+import { act, versionOf, type Outcome } from './actions.ts';
 import { sameEntries } from './entry-diff.ts';
 import type { Change, History } from './history.ts';
 import type { MemoryRequest } from './memory-params.ts';
@@ -23,6 +24,8 @@ export interface Judged {
   readonly change?: Change;
 }
 
+export type Asked = Pick<Wish, 'request' | 'by' | 'version'>;
+
 interface Grounds {
   readonly history: History;
   readonly limit: number;
@@ -34,9 +37,14 @@ interface Grounds {
 
 /** @throws AppError as the actions do. */
 export async function judge(
-  { request, by }: Pick<Wish, 'request' | 'by'>,
+  { request, by, version }: Asked,
   { history, limit, at, entries, hand }: Grounds,
 ): Promise<Judged> {
+  if (version !== undefined && version !== versionOf(entries)) {
+    throw new AppError('memory-changed', 'the file has changed since this was asked for', {
+      details: { version: versionOf(entries), entries },
+    });
+  }
   const { operations, isBatch, reason, origin } = request;
   const undos = operations.filter(({ action }) => action === 'undo').length;
   const earlier = undos === 0 ? [] : await history.earlier(undos, hand);
