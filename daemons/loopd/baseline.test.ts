@@ -24,32 +24,35 @@ function folder(t: TestContext): string {
 }
 
 test('the baseline is system.md trimmed at its end, a blank line and the block', () => {
-  const { system } = buildBaseline('Be kind.  \n\n\n', block, tools);
+  const { system } = buildBaseline({ system: 'Be kind.  \n\n\n', block, tools });
 
   assert.equal(system, `Be kind.\n\n${block.text}`);
 });
 
 test('an empty block adds neither blank line nor text', () => {
-  assert.equal(buildBaseline('Be kind.\n', { ...block, text: '' }, tools).system, 'Be kind.');
+  assert.equal(
+    buildBaseline({ system: 'Be kind.\n', block: { ...block, text: '' }, tools }).system,
+    'Be kind.',
+  );
 });
 
 test('the core tools stand in their order', () => {
-  const names = buildBaseline('', block, tools).tools.map((tool) => tool.function.name);
+  const names = buildBaseline({ system: '', block, tools }).tools.map((tool) => tool.function.name);
 
   assert.deepEqual(names, ['clock', 'recall', 'memory', 'find_tool', 'call_tool']);
 });
 
 test('the same inputs give the same bytes, whatever the clock says', () => {
-  const of = () => JSON.stringify(buildBaseline('Be kind.', block, tools));
+  const of = () => JSON.stringify(buildBaseline({ system: 'Be kind.', block, tools }));
 
   assert.equal(of(), of());
-  assert.doesNotMatch(buildBaseline('Be kind.', block, tools).system, /20\d\d-\d\d-\d\d|\d+ ?%/);
+  assert.doesNotMatch(buildBaseline({ system: 'Be kind.', block, tools }).system, /20\d\d-\d\d-\d\d|\d+ ?%/);
 });
 
 test('a block far over the limits of its files goes in whole', () => {
   const long = `${'- entry of a file that grew by hand\n'.repeat(4000)}the last line`;
 
-  const { system, tokens } = buildBaseline('Be kind.', { ...block, text: long }, tools);
+  const { system, tokens } = buildBaseline({ system: 'Be kind.', block: { ...block, text: long }, tools });
 
   assert.ok(system.endsWith('the last line'));
   assert.ok(tokens > 3000, 'its size counts in the estimate but not against system.md');

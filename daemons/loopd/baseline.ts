@@ -6,7 +6,7 @@ import type { Baseline, ToolDefinition } from '../../shared/protocol/sessions.ts
 import { estimateTokens } from '../../shared/tokens.ts';
 
 /** For system.md and the tools together; the block is bounded by the limits of its files. */
-export const fixedTokensMax = 3_000;
+const fixedTokensMaxDefault = 3_000;
 
 /** @throws AppError baseline-unreadable */
 export async function readSystem(path: string): Promise<string> {
@@ -31,7 +31,11 @@ export async function readSystem(path: string): Promise<string> {
 }
 
 /** The token estimate of what is the same for every session. @throws AppError baseline-too-large */
-export function checkFixedTokens(system: string, tools: readonly ToolDefinition[]): number {
+export function checkFixedTokens(
+  system: string,
+  tools: readonly ToolDefinition[],
+  fixedTokensMax = fixedTokensMaxDefault,
+): number {
   const tokens = estimateTokens(system) + estimateTokens(JSON.stringify(tools));
   if (tokens <= fixedTokensMax) return tokens;
   throw new AppError(
@@ -41,14 +45,18 @@ export function checkFixedTokens(system: string, tools: readonly ToolDefinition[
   );
 }
 
+interface BaselineParts {
+  /** What system.md holds. */
+  readonly system: string;
+  readonly block: Pick<BlockReply, 'text' | 'version'>;
+  readonly tools: readonly ToolDefinition[];
+  readonly fixedTokensMax?: number;
+}
+
 /** A pure function of its arguments. @throws AppError baseline-too-large */
-export function buildBaseline(
-  systemText: string,
-  block: Pick<BlockReply, 'text' | 'version'>,
-  tools: readonly ToolDefinition[],
-): Baseline {
-  const fixed = systemText.trimEnd();
-  const fixedTokens = checkFixedTokens(fixed, tools);
+export function buildBaseline({ system: text, block, tools, fixedTokensMax }: BaselineParts): Baseline {
+  const fixed = text.trimEnd();
+  const fixedTokens = checkFixedTokens(fixed, tools, fixedTokensMax);
   const system = block.text === '' ? fixed : `${fixed}\n\n${block.text}`;
   return { system, tools, version: block.version, tokens: fixedTokens + estimateTokens(block.text) };
 }

@@ -7,6 +7,9 @@ import { prepareJsonSchemas } from './json-schema.ts';
 import { renderResult } from './mcp-result.ts';
 import type { ToolOutcome } from './tool.ts';
 
+/** A configured server; a client may give headers to one that it names. */
+export type McpSetting = McpServerSetting & { readonly headers?: Readonly<Record<string, string>> };
+
 /** A tool of a server, as the server describes it. */
 export interface McpTool {
   readonly server: string;
@@ -51,7 +54,7 @@ interface Running {
 
 export class McpConnection {
   readonly name: string;
-  readonly #setting: McpServerSetting;
+  readonly #setting: McpSetting;
   readonly #times: McpTimes;
   #running: Running | undefined;
   #starting: Promise<Running> | undefined;
@@ -61,7 +64,7 @@ export class McpConnection {
   #starts = 0;
   #isStopped = false;
 
-  constructor(name: string, setting: McpServerSetting, times: McpTimes) {
+  constructor(name: string, setting: McpSetting, times: McpTimes) {
     this.name = name;
     this.#setting = setting;
     this.#times = times;
@@ -166,11 +169,11 @@ export class McpConnection {
   }
 
   async #transport(onStderr: (read: () => string) => void): Promise<Transport> {
-    const { url, command, args = [], env = {}, cwd } = this.#setting;
+    const { url, headers = {}, command, args = [], env = {}, cwd } = this.#setting;
     if (url !== undefined) {
       const { StreamableHTTPClientTransport } =
         await import('@modelcontextprotocol/sdk/client/streamableHttp.js');
-      return new StreamableHTTPClientTransport(new URL(url));
+      return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
     }
     const { StdioClientTransport, getDefaultEnvironment } =
       await import('@modelcontextprotocol/sdk/client/stdio.js');

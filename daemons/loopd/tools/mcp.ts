@@ -1,9 +1,9 @@
 /** The MCP servers of the configuration, or those that a client named, and the catalogue of their tools. */
 import { AppError } from '../../../shared/errors.ts';
-import type { McpServerSetting } from '../../../shared/settings.ts';
 import {
   McpConnection,
   mcpTimesDefault,
+  type McpSetting,
   type McpState,
   type McpTimes,
   type McpTool,
@@ -23,7 +23,7 @@ export class McpServers {
   readonly #connections: ReadonlyMap<string, McpConnection>;
 
   /** @throws AppError config-invalid */
-  constructor(servers: Readonly<Record<string, McpServerSetting>>, times: Partial<McpTimes> = {}) {
+  constructor(servers: Readonly<Record<string, McpSetting>>, times: Partial<McpTimes> = {}) {
     const entries = Object.entries(servers);
     if (entries.length > serversMax) throw invalid(`${entries.length} MCP servers, over ${serversMax}`);
     for (const [name, setting] of entries) checkServer(name, setting);
@@ -80,7 +80,7 @@ export class McpServers {
   }
 }
 
-function checkServer(name: string, { command, url }: McpServerSetting): void {
+function checkServer(name: string, { command, url }: McpSetting): void {
   if (!serverName.test(name)) {
     throw invalid(`mcp.servers.${name}: a name is letters, digits, dot, dash and underscore, up to 64`);
   }
