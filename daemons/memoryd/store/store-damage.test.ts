@@ -159,3 +159,19 @@ test('a copy without its high-water mark opens with what it holds', async () => 
   assert.equal(Object.keys(await entriesOf(store)).length, records);
   assert.ok(store.nextSequence() > records);
 });
+
+test('a damaged store is checked again only when something about it has changed', async () => {
+  const dir = await filledStore();
+  const path = pathOf(dir, /\.log$/);
+  const bit = bitOf(path);
+  flip(path, bit);
+  const looks: string[] = [];
+  const log = { info() {}, warn() {}, error: (_: object, message: string) => void looks.push(message) };
+  const store = await home.open(dir, { log });
+  assert.equal(looks.length, 1);
+  assert.equal((await store.recheck()).kind, 'damaged');
+  assert.equal((await store.recheck()).kind, 'damaged');
+  assert.equal(looks.length, 1);
+  flip(path, bit);
+  assert.deepEqual(await store.recheck(), { kind: 'ready' });
+});

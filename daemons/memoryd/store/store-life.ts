@@ -15,6 +15,7 @@ import { type OpenedStore, openStore } from './open-store.ts';
 import { mayReopen } from './reopening.ts';
 import { isDiskFull, reasonOf } from './store-errors.ts';
 import type { StoreFiles } from './store-files.ts';
+import { fingerprintOf } from './store-fingerprint.ts';
 import { StoreHandle } from './store-handle.ts';
 import type { StoreLog } from './store-log.ts';
 import { refusalOf, type StoreState, writeRefusalOf } from './store-state.ts';
@@ -45,6 +46,8 @@ export class StoreLife {
   #changing: Promise<void> = Promise.resolve();
   #restoring: Promise<void> = Promise.resolve();
   #recoveries = 0;
+  /** Of the store that was last judged damaged or newer. */
+  #judged = '';
 
   private constructor(options: StoreLifeOptions) {
     this.#options = options;
@@ -122,11 +125,15 @@ export class StoreLife {
     this.#change(() => this.#recover());
   }
 
-  /** Looks again at a store that was damaged or too new, and uses it if it has been mended. @throws AppError store-locked */
+  /**
+   * Looks again at a store that was damaged or too new, if anything about it has changed,
+   * and uses it if it has been mended. @throws AppError store-locked
+   */
   async recheck(): Promise<StoreState> {
     await this.#handle?.scrub.run();
     await this.#changing;
     if (this.#state.kind !== 'damaged' && this.#state.kind !== 'newer') return this.#state;
+    if ((await fingerprintOf(this.#options.files)) === this.#judged) return this.#state;
     let thrown: unknown;
     this.#change(async () => {
       await this.#tryOpen().catch((error: unknown) => (thrown = error));
@@ -167,12 +174,14 @@ export class StoreLife {
   /** Sets the state by what was found. @throws AppError store-locked */
   async #tryOpen({ areTablesTrusted = false } = {}): Promise<void> {
     const { files, log, lockWaitMs } = this.#options;
+    const judged = await fingerprintOf(files);
     const opening = await openStore({ files, log, lockWaitMs, areTablesTrusted });
     if (opening.kind === 'ready') {
       await this.#use(opening).catch((error: unknown) => this.#setFailed(error));
     } else if (opening.kind === 'failed') {
       this.#setFailed(opening.cause);
     } else {
+      this.#judged = judged;
       this.#set(opening);
     }
   }
