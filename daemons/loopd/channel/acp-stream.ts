@@ -11,13 +11,15 @@ import { acpCodes, appRequestError, invalidParamsText } from './error-reply.ts';
 export interface ChannelLimits {
   readonly lineBytesMax: number;
   readonly depthMax: number;
-  /** Requests of one connection under way; then it is not read further. */
+  /** Requests of one connection under way, besides prompts; then it is not read further. */
   readonly inFlightMax: number;
   /** What a client has not read; then it is dropped. */
   readonly unreadBytesMax: number;
 }
 
 const lingerMs = 2_000;
+/** Of one connection; far more than anybody has sessions. */
+const promptsInFlightMax = 1_024;
 /** Above this whoever sends much waits; far below the limit at which a client is dropped. */
 const replayBytesMax = 1024 * 1024;
 
@@ -28,6 +30,9 @@ export class AcpStream {
   readonly #asked = new Set<unknown>();
   #waiting: Line[] = [];
   #inFlight = 0;
+  /** Prompts under way, by id: they wait for turns, and whoever sent them must still be heard. */
+  readonly #prompts = new Map<unknown, number>();
+  #promptsInFlight = 0;
   #hasEnded = false;
   #isClosed = false;
   #controller: ReadableStreamDefaultController<AnyMessage> | undefined;
@@ -105,13 +110,37 @@ export class AcpStream {
 
   #work(): void {
     let at = 0;
-    while (at < this.#waiting.length && this.#inFlight < this.#limits.inFlightMax) {
+    while (at < this.#waiting.length && this.#mayTakeMore) {
       this.#receive(this.#waiting[at]);
       at += 1;
     }
     this.#waiting = this.#waiting.slice(at);
     if (this.#waiting.length > 0) this.#duplex.pause();
     else if (this.#duplex.isPaused() && !this.#hasEnded) this.#duplex.resume();
+  }
+
+  get #mayTakeMore(): boolean {
+    return this.#inFlight < this.#limits.inFlightMax && this.#promptsInFlight < promptsInFlightMax;
+  }
+
+  #begin({ id, method }: { id?: unknown; method?: unknown }): void {
+    if (method !== 'session/prompt') {
+      this.#inFlight += 1;
+      return;
+    }
+    this.#promptsInFlight += 1;
+    this.#prompts.set(id, (this.#prompts.get(id) ?? 0) + 1);
+  }
+
+  #over(id: unknown): void {
+    const prompts = this.#prompts.get(id);
+    if (prompts === undefined) {
+      this.#inFlight = Math.max(0, this.#inFlight - 1);
+      return;
+    }
+    this.#promptsInFlight -= 1;
+    if (prompts > 1) this.#prompts.set(id, prompts - 1);
+    else this.#prompts.delete(id);
   }
 
   #receive(line: Line): void {
@@ -129,10 +158,13 @@ export class AcpStream {
     if (typeof value !== 'object' || value === null)
       return this.#refuse(acpCodes.request, 'Invalid request: no object');
     const message = value as AnyMessage & { method?: unknown; id?: unknown; params?: unknown };
+    if (message.method !== undefined && !isRequestId(message.id)) {
+      return this.#refuse(acpCodes.request, 'Invalid request: "id" must be a string or an integer');
+    }
     if (message.method === undefined) {
       // A reply that nobody waits for says nothing.
       if (message.id !== undefined && !this.#asked.delete(message.id)) return;
-    } else if (message.id !== undefined) this.#inFlight += 1;
+    } else if (message.id !== undefined) this.#begin(message);
     else if (!isUsableNotification(message)) return;
     this.#controller?.enqueue(withDefaults(message as AnyRequest));
   }
@@ -150,15 +182,16 @@ export class AcpStream {
       this.#duplex.destroy();
       return;
     }
-    if (!isReply || message.id === null || this.#inFlight === 0) return;
-    this.#inFlight -= 1;
+    if (!isReply || message.id === null) return;
+    this.#over(message.id);
     if (this.#waiting.length > 0) this.#work();
     this.#closeWhenAnswered();
   }
 
   /** A client may end its side after its last request and still read the answers. */
   #closeWhenAnswered(): void {
-    if (this.#hasEnded && this.#inFlight === 0 && this.#waiting.length === 0) this.close();
+    const isAnswered = this.#inFlight === 0 && this.#promptsInFlight === 0 && this.#waiting.length === 0;
+    if (this.#hasEnded && isAnswered) this.close();
   }
 
   #closeReadable(): void {
@@ -170,6 +203,11 @@ export class AcpStream {
       // Cancelled by the SDK before.
     }
   }
+}
+
+/** Absent is a notification. */
+function isRequestId(id: unknown): boolean {
+  return id === undefined || typeof id === 'string' || Number.isSafeInteger(id);
 }
 
 /** The SDK checks notifications loudly, on standard error; what would fail there is dropped here. */
