@@ -43,9 +43,10 @@ test(`${rounds} full disks lose nothing that was acknowledged`, { skip }, async 
   let store = await open();
   let refused = 0;
 
-  async function write(round: number, writer: number): Promise<void> {
-    for (let i = 0; ; i += 1) {
-      const key = `w/${round}/${writer}/${i}`;
+  /** Until the first refusal, or for so many. */
+  async function write(lane: string, recordsMax = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let i = 0; i < recordsMax; i += 1) {
+      const key = `w/${lane}/${i}`;
       const json = JSON.stringify(random.bytes(200 + random.below(2_000)).toString('hex'));
       try {
         await store.commit([{ type: 'put', key, json }]);
@@ -60,18 +61,22 @@ test(`${rounds} full disks lose nothing that was acknowledged`, { skip }, async 
 
   for (let round = 0; round < rounds; round += 1) {
     writeFileSync(filler, Buffer.alloc(Math.max(0, freeBytes() - megabyte - random.below(6 * megabyte)), 1));
-    await Promise.all(Array.from({ length: writers }, (_, writer) => write(round, writer)));
+    await Promise.all(Array.from({ length: writers }, (_, writer) => write(`${round}/${writer}`)));
     rmSync(filler);
     for (let i = 0; i < waitStepsMax && store.state.kind !== 'ready'; i += 1) await sleep(50);
     assert.deepEqual(store.state, { kind: 'ready' }, `round ${round}`);
+    await write(`${round}/after`, 100);
+    if (random.below(2) === 0) {
+      await store.close();
+      store = await open();
+    }
+    for (const [key, json] of acknowledged)
+      assert.equal(store.get(key)?.json, json, `round ${round}: ${key}`);
     // Half of it goes again, so that the disk does not fill for good.
     const old = [...acknowledged.keys()].slice(0, acknowledged.size / 2);
     await store.commit(old.map((key) => ({ type: 'del', key })));
     for (const key of old) acknowledged.delete(key);
     await store.compact('w/');
-    if (random.below(3) > 0) continue;
-    await store.close();
-    store = await open();
   }
 
   await store.close();
