@@ -57,7 +57,9 @@ export function foundText(
   { query, limit }: { query: string; limit: number },
 ): string {
   const found = rank(query, [...core.map(coreCandidate), ...tools.map(candidateOf)]);
-  const direct = found.filter(({ tool }) => tool === undefined).map(({ name }) => name);
+  // Of our own tools only those that fit better than any other: most share a word with most queries.
+  const firstFurther = found.findIndex(({ tool }) => tool !== undefined);
+  const direct = found.slice(0, firstFurther === -1 ? found.length : firstFurther).map(({ name }) => name);
   const further = found.filter(({ tool }) => tool !== undefined).slice(0, limit);
   const lines: string[] = [];
   if (direct.length > 0)
