@@ -24,6 +24,8 @@ import { RequestLedger } from '../store/requests.ts';
 import { TestHome } from '../store/test-home.ts';
 import { CuratedFixture, limits, refusal } from './curated-fixture.ts';
 import { CuratedMemory } from './curated-memory.ts';
+import { readOnce, replaceWith } from './disk-file.ts';
+import { loadExchange, type Exchange } from './exchange.ts';
 import type { CuratedStore } from './history.ts';
 
 const home = new TestHome();
@@ -395,4 +397,45 @@ test('the rule for entries holds for an import, but for what the history knows a
   unlinkSync(it.path());
   assert.equal(await it.memory.restore('memory', '- fine\n- a\u202eb\n- more\n'), true);
   assert.equal((await it.entries()).length, 3);
+});
+
+test('what an editor saves in the very moment of the replacement is put back and merged, however it saves', async () => {
+  const it = await open();
+  const seen = async () => await readOnce(it.path());
+  const ours = async () => {
+    it.write('- ours\n', 'ours');
+    return it.path('ours');
+  };
+  const exchange = await loadExchange();
+  assert.ok(exchange);
+  for (const save of [
+    () => it.write('- theirs\n'),
+    () => {
+      it.write('- theirs\n', 'new');
+      renameSync(it.path('new'), it.path());
+    },
+  ]) {
+    it.write('- before\n');
+    const saves = [save];
+    const saving: Exchange = (left, right) => {
+      saves.pop()?.();
+      return exchange(left, right);
+    };
+    assert.equal(replaceWith(await ours(), await seen(), saving), false);
+    assert.equal(it.text(), '- theirs\n');
+    assert.equal(it.text('ours'), '- ours\n');
+  }
+  assert.equal(replaceWith(await ours(), await seen(), exchange), true);
+  assert.equal(it.text(), '- ours\n');
+});
+
+test('where files cannot be exchanged they are renamed', async () => {
+  const it = await open();
+  it.write('- ours\n', 'ours');
+  assert.equal(
+    replaceWith(it.path('ours'), await readOnce(it.path()), () => false),
+    true,
+  );
+  assert.equal(it.text(), '- ours\n');
+  assert.equal(await loadExchange(() => Promise.reject(new Error('not installed'))), undefined);
 });

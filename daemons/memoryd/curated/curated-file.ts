@@ -9,15 +9,15 @@ import { join } from 'node:path';
 import { AppError, toAppError } from '../../../shared/errors.ts';
 import type { CuratedFile as FileName } from '../../../shared/protocol/memoryd.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
-import type { RecordOperation } from '../store/record-store.ts';
 import { versionOf, type Outcome } from './actions.ts';
 import { discard, isStill, prepare, replaceWith, syncFolderOf, type Seen } from './disk-file.ts';
 import { applyChanges, diffEntries, sameEntries } from './entry-diff.ts';
+import { Editing } from './exchange.ts';
 import { render, type ParsedFile } from './file-format.ts';
 import { forgottenMark, redact, type Forgetting, type Forgotten } from './forgetting.ts';
 import { HistoryHead } from './history-head.ts';
 import { History, type Change, type CuratedStore } from './history.ts';
-import { judge, type Asked, type Judged, type Wish } from './judging.ts';
+import { judge, type Asked, type Judged, type Proposal, type Wish } from './judging.ts';
 import type { MemoryRequest } from './memory-params.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import { lookAt, type Reading } from './reading.ts';
@@ -33,14 +33,6 @@ export interface FileOptions {
   readonly onFault: (error: AppError) => void;
 }
 
-/** A change on its way into history and file. */
-interface Proposal {
-  readonly change: Change;
-  readonly hand: Change | undefined;
-  readonly beside: readonly RecordOperation[];
-  readonly withdrawn: () => readonly RecordOperation[];
-}
-
 /** An editor that saves without pause can make a change start over; not for ever. */
 const startsMax = 50;
 
@@ -52,6 +44,7 @@ export class CuratedFile {
   readonly #head: HistoryHead;
   readonly #onFault: (error: AppError) => void;
   readonly #turns = new OneAtATime();
+  readonly #editing = new Editing();
   /** What the file held when it was last seen. */
   #known: Buffer | undefined;
   #isNoticing = false;
@@ -85,7 +78,7 @@ export class CuratedFile {
   /** What a wish would do, without doing it. */
   async wouldBe(request: MemoryRequest, by: Role): Promise<{ before: readonly string[]; outcome: Outcome }> {
     const { entries } = await this.read();
-    const hand = await this.#head.handEdit(entries);
+    const hand = await this.#handEdit(entries);
     const { outcome } = await this.#judge({ request, by }, entries, hand);
     return { before: entries, outcome };
   }
@@ -116,7 +109,7 @@ export class CuratedFile {
       await this.#recover();
       const { many, left } = await this.#retry(async () => {
         const { seen, parsed } = await this.#look();
-        await this.#head.record(await this.#head.handEdit(parsed.entries));
+        await this.#head.record(await this.#handEdit(parsed.entries));
         const left = parsed.entries.filter((entry) => !isForgotten(entry));
         const many = parsed.entries.length - left.length;
         const isDone = isDryRun || many === 0 || (await this.#replace(seen, render(parsed, left)));
@@ -151,7 +144,7 @@ export class CuratedFile {
         });
         if (!restored) return { isStored: false };
         const { bytes, entries } = restored;
-        const hand = isMissing ? undefined : await this.#head.handEdit(parsed.entries);
+        const hand = isMissing ? undefined : await this.#handEdit(parsed.entries);
         const before = hand?.entries ?? known;
         const change = this.#ownChange('import', before, entries);
         const isDone = sameEntries(before, entries)
@@ -172,7 +165,7 @@ export class CuratedFile {
   async #attempt(wish: Wish): Promise<Outcome | undefined> {
     const { seen, parsed } = await this.#look();
     const { entries } = parsed;
-    const hand = await this.#head.handEdit(entries);
+    const hand = await this.#handEdit(entries);
     let judged: Judged;
     try {
       judged = await this.#judge(wish, entries, hand);
@@ -209,22 +202,26 @@ export class CuratedFile {
 
   /** Puts the new content in the place of what was seen; false, and nothing done, when that is not there any more. */
   async #place(temp: string, seen: Seen, withdraw: () => Promise<void>): Promise<boolean> {
-    if (!isStill(seen)) {
-      await withdraw();
-      return false;
-    }
     try {
-      replaceWith(temp, seen);
-      return true;
+      if (replaceWith(temp, seen, await this.#editing.exchange())) return true;
     } catch (error) {
       await withdraw();
       throw error;
     }
+    this.#editing.notice();
+    await withdraw();
+    return false;
   }
 
   #judge(wish: Asked, entries: readonly string[], hand: Change | undefined) {
     const { history, limit } = this;
     return judge(wish, { history, limit, at: this.#head.now(), entries, hand });
+  }
+
+  async #handEdit(entries: readonly string[]): Promise<Change | undefined> {
+    const hand = await this.#head.handEdit(entries);
+    if (hand) this.#editing.notice();
+    return hand;
   }
 
   async #look(): Promise<Reading> {
@@ -287,7 +284,7 @@ export class CuratedFile {
       try {
         await this.#recover();
         const { parsed } = await this.#look();
-        await this.#head.record(await this.#head.handEdit(parsed.entries));
+        await this.#head.record(await this.#handEdit(parsed.entries));
       } catch (error) {
         const fault = toAppError(error);
         // The store reports its own faults, once and not at each reading.

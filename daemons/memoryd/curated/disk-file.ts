@@ -8,6 +8,7 @@ import { lstat, mkdir, open, readdir, realpath, stat, unlink, type FileHandle } 
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../../shared/errors.ts';
+import type { Exchange } from './exchange.ts';
 
 export interface Seen {
   readonly path: string;
@@ -125,10 +126,22 @@ export async function prepare(seen: Seen, bytes: Buffer): Promise<string> {
   }
 }
 
-/** @throws AppError memory-unwritable; then the file is as it was. */
-export function replaceWith(temp: string, seen: Seen): void {
+/**
+ * Puts the new content in the place of what was seen; false, and nothing done, when that is not there any more.
+ * @param exchange where an editor is at work: what it saves in the very moment of the replacement is put back
+ * @throws AppError memory-unwritable; then the file is as it was.
+ */
+export function replaceWith(temp: string, seen: Seen, exchange?: Exchange): boolean {
+  if (!isStill(seen)) return false;
   try {
-    renameSync(temp, seen.realPath);
+    if (seen.bytes === undefined || !exchange?.(temp, seen.realPath)) {
+      renameSync(temp, seen.realPath);
+      return true;
+    }
+    if (readNow(temp).equals(seen.bytes)) return true;
+    // Somebody saved in between: theirs goes back, also where they have moved ours away since.
+    if (!exchange(temp, seen.realPath)) renameSync(temp, seen.realPath);
+    return false;
   } catch (error) {
     throw unwritable(seen.path, error);
   }

@@ -24,6 +24,14 @@ export interface Judged {
   readonly change?: Change;
 }
 
+/** A change on its way into history and file. */
+export interface Proposal {
+  readonly change: Change;
+  readonly hand: Change | undefined;
+  readonly beside: readonly RecordOperation[];
+  readonly withdrawn: () => readonly RecordOperation[];
+}
+
 export type Asked = Pick<Wish, 'request' | 'by' | 'version'>;
 
 interface Grounds {
