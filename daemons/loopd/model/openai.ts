@@ -16,6 +16,8 @@ export interface OpenAiOptions {
   /** What the server calls the model; one that serves a single model does not care. */
   readonly name?: string;
   readonly temperature?: number;
+  /** What the model can read, for a server that does not say it. */
+  readonly contextTokens?: number;
   readonly limits?: Partial<ExchangeLimits>;
 }
 
@@ -87,7 +89,7 @@ export class OpenAiModel implements Model {
   }
 
   contextTokens(): number | undefined {
-    return this.#contextTokens;
+    return this.#options.contextTokens ?? this.#contextTokens;
   }
 
   async health(signal: AbortSignal): Promise<ModelHealth> {

@@ -15,7 +15,7 @@ import { nextMove, type Ending, type Move, type MoveLimits } from './next-move.t
 export interface TurnLimits extends MoveLimits {
   readonly resultBytesMax: number;
   readonly loadingMsMax: number;
-  /** After this no new step is begun. */
+  /** After this, the time that the model took apart, no new step is begun. */
   readonly turnMsMax: number;
 }
 
@@ -45,17 +45,22 @@ export async function runTurn(history: History, options: TurnOptions): Promise<T
   const { effects, signal, nowMs = () => performance.now() } = options;
   const limits = { ...defaultTurnLimits, ...options.limits };
   const startedMs = nowMs();
+  let askedMs = 0;
   const begun = begunCalls(history);
   for (;;) {
     const move = nextMove(history.current, limits);
     if (move.do === 'over') return endOf(history, move.end);
     if (move.do === 'end') return end(history, effects, move);
-    const stop = stopOf({ signal, tookMs: nowMs() - startedMs, limits });
+    const stop = stopOf({ signal, tookMs: nowMs() - startedMs - askedMs, limits });
     if (stop) return stopTurn(history, effects, { move, stop, begun, limits });
     try {
       if (move.do === 'calls')
         await runCalls(history, effects, { ...move, resultBytesMax: limits.resultBytesMax, begun, signal });
-      else await takeStep(history, options, { move, limits });
+      else {
+        const askingMs = nowMs();
+        await takeStep(history, options, { move, limits });
+        askedMs += nowMs() - askingMs;
+      }
     } catch (thrown) {
       const error = toAppError(thrown);
       if (error.code === 'session-write-failed' || error.code === 'store-full') throw error;
