@@ -62,6 +62,16 @@ test('no line of a quote can pass for a line of the tool, whatever separates its
   }
 });
 
+test('hits that are large in bytes are left out whole and counted, so that no quote is cut', () => {
+  const large = { ...hit, text: '汉字'.repeat(600), after: [] };
+
+  const text = recallText(reply({ hits: [large, large, large] }));
+
+  assert.ok(Buffer.byteLength(text) < 8192);
+  assert.match(text, /^1 found/);
+  assert.match(text, /2 more were found and left out here/);
+});
+
 test('a result never looks complete while the index is behind, damaged or leaves something out', () => {
   assert.match(
     recallText(reply({ index: { state: 'catching-up', behind: 12 } })),
