@@ -16,7 +16,7 @@ import { sparse } from './plane-fixture.ts';
 const episodesOfRun = 100_000;
 const inFlight = 64;
 /** What listing may add to memoryd: the pages of the engine and the replies that wait to be read. */
-const growthBytesMax = 96 * 1024 * 1024;
+const growthBytesMax = 128 * 1024 * 1024;
 
 interface Started {
   readonly home: string;
@@ -51,12 +51,13 @@ async function start(t: TestContext): Promise<Started> {
   return { home, memoryd, daemon: () => daemon, restart };
 }
 
-/** Resident memory at its highest since it was last asked, in bytes. */
-function peakBytes(pid: number): number {
-  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+/** Resident memory in bytes: what it is now, and at its highest since this was last asked. */
+function residentBytes(pid: number): { now: number; highest: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) * 1024;
   // The kernel starts counting anew.
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
-  return Number(kib) * 1024;
+  return { now: bytes('VmRSS'), highest: bytes('VmHWM') };
 }
 
 test('a list of one run never shows what another wrote', async (t) => {
@@ -162,7 +163,7 @@ test(`listing ${episodesOfRun} episodes page by page keeps the memory of memoryd
   await restart('stop');
   await memoryd().call('record/list', { kind: 'episode', run_id: 'r', limit: 1 });
   const { pid } = daemon();
-  const before = peakBytes(pid);
+  const before = residentBytes(pid).now;
 
   let listed = 0;
   let last = 0;
@@ -183,9 +184,9 @@ test(`listing ${episodesOfRun} episodes page by page keeps the memory of memoryd
     cursor = next;
   } while (cursor !== undefined);
 
-  const grown = peakBytes(pid) - before;
+  const grown = residentBytes(pid).highest - before;
   t.diagnostic(
-    `memory at most ${Math.round(before / 2 ** 20)} MiB before, ${Math.round(grown / 2 ** 20)} MiB more while listing`,
+    `memory ${Math.round(before / 2 ** 20)} MiB before, ${Math.round(grown / 2 ** 20)} MiB more at most while listing`,
   );
   assert.equal(listed, episodesOfRun);
   assert.ok(grown < growthBytesMax, `${grown} bytes more`);
