@@ -1,6 +1,14 @@
 /** Damage is found before anything is opened over it, and a store that was mended is used again. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
@@ -174,4 +182,29 @@ test('a damaged store is checked again only when something about it has changed'
   assert.equal(looks.length, 1);
   flip(path, bit);
   assert.deepEqual(await store.recheck(), { kind: 'ready' });
+});
+
+test('with durability "checkpoint" a power cut may take what nobody asked to be synced, and nothing else', async () => {
+  const dir = home.freshDir();
+  const store = await home.open(dir, { durable: 'checkpoint' });
+  await store.commit([put('asked')], { sync: true });
+  const synced = statSync(pathOf(dir, /\.log$/)).size;
+  await store.commit([put('rides along', JSON.stringify('x'.repeat(500)))]);
+
+  /** The disk as a power cut would leave it, with so many bytes of the log. */
+  async function afterCut(bytes: number): Promise<RecordStore> {
+    const cut = home.freshDir();
+    copyLevel(dir, cut);
+    for (const beside of ['.exists', '.mark']) copyFileSync(dir + beside, cut + beside);
+    truncateSync(pathOf(cut, /\.log$/), bytes);
+    return await home.open(cut, { durable: 'checkpoint' });
+  }
+  const kept = await afterCut(synced + 20);
+  assert.deepEqual(kept.state, { kind: 'ready' });
+  assert.deepEqual(Object.keys(await entriesOf(kept)), ['asked']);
+  assert.deepEqual(
+    kept.status().defects.map(({ bytes }) => bytes),
+    [20],
+  );
+  assert.equal((await afterCut(synced - 1)).state.kind, 'damaged');
 });
