@@ -1,6 +1,6 @@
 /** The engine on disk keeps every promise of an engine, and those about its directory and its lock. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -35,6 +35,27 @@ test('what was written is there after closing and opening again', async () => {
   const second = await openLevel({ dir, encoding: 'text', createIfMissing: false });
   assert.equal(second.get('a'), '1');
   await second.close();
+});
+
+test('compacting takes what was overwritten or deleted off the disk, wherever LevelDB had put it', async () => {
+  const dir = freshDir();
+  const engine = await openLevel({ dir, encoding: 'text', createIfMissing: true });
+  const put = (key: string, value: string) => engine.write([{ type: 'put', key, value }], { sync: false });
+  for (let at = 0; at < 500; at += 1) await put(`x${at}`, `value ${at}`);
+  await put('x250', 'xylophone');
+  await put('x250', 'kept');
+  await put('x251', 'xylophone');
+  await engine.write([{ type: 'del', key: 'x251' }], { sync: true });
+
+  await engine.compact({ start: 'x', end: 'x\u{10ffff}' });
+
+  assert.deepEqual(
+    readdirSync(dir).filter((name) => readFileSync(join(dir, name)).includes('xylophone')),
+    [],
+  );
+  assert.equal(engine.get('x250'), 'kept');
+  assert.equal(engine.get('x251'), undefined);
+  await engine.close();
 });
 
 test('a directory that is missing is refused where it may not be created', async () => {

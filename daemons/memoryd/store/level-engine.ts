@@ -23,6 +23,7 @@ export interface LevelOptions {
 interface LevelExtras {
   approximateSize(start: string, end: string): Promise<number>;
   compactRange(start: string, end: string): Promise<void>;
+  batch(operations: { type: 'del'; key: string }[]): Promise<void>;
 }
 
 /**
@@ -77,10 +78,24 @@ function engineOf<V extends Value>(level: unknown, path: string): Engine<V> {
   const extras = level as LevelExtras;
   return engineOver<V>(level as Database<V>, {
     flush: () => syncLogs(path),
-    compact: ({ start, end }) => extras.compactRange(start, end),
+    compact: ({ start, end }) => compactWhole(extras, start, end),
     size: ({ start, end }) => extras.approximateSize(start, end),
     closed: () => openPaths.delete(path),
   });
+}
+
+/**
+ * LevelDB writes what it has in memory into a table as it is, values that were overwritten or deleted included, and
+ * merges that table only with one that lies over it. So memory goes down first, and then two deletions of keys that
+ * nobody has, at both ends, lie over the whole range.
+ */
+async function compactWhole(level: LevelExtras, start: string, end: string): Promise<void> {
+  await level.compactRange(start, start);
+  await level.batch([
+    { type: 'del', key: `${start}\0` },
+    { type: 'del', key: end },
+  ]);
+  await level.compactRange(start, end);
 }
 
 /**
