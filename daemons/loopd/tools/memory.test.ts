@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
+import { ParamsError } from '../../../shared/params-error.ts';
 import type { MemoryParams, MemoryReply } from '../../../shared/protocol/memoryd.ts';
 import { memoryTool } from './memory.ts';
 
@@ -84,6 +85,17 @@ test('a full file comes back with its entries and what to do, so that the same t
   assert.match(String(hint), /Consolidate now/);
 });
 
+test('arguments that memoryd finds wrong are named for the model', async () => {
+  const { tool } = toolOver(() => {
+    throw new ParamsError('file', 'file is missing: "memory" or "user"');
+  });
+
+  const { status, text } = await tool.run({ action: 'remove', old: 'x' }, context);
+
+  assert.equal(status, 'error');
+  assert.match(text, /"error":"wrong-arguments","field":"file","message":"file is missing/);
+});
+
 test('a file that stays full ends the attempts of a turn, and the next turn may try again', async () => {
   const tool = failing(full);
   const hints: string[] = [];
@@ -107,6 +119,19 @@ test('the names that small models use reach memoryd as they are', async () => {
 
   const { origin: _origin, request_id: _id, ...sent } = asked[0] ?? {};
   assert.deepEqual(sent, args);
+});
+
+test('a new entry without a file is a fact for memory.md; a change of an old one has to say where it is', async () => {
+  const { tool, asked } = toolOver(() => saved);
+
+  await tool.run({ action: 'add', text: 'x' }, context);
+  await tool.run({ action: 'add', target: 'user', text: 'x' }, context);
+  await tool.run({ action: 'remove', old: 'x' }, context);
+
+  assert.deepEqual(
+    asked.map(({ file }) => file),
+    ['memory', undefined, undefined],
+  );
 });
 
 test('every name in the schema that the model sees is accepted, and others are answered with the names', () => {

@@ -1,6 +1,7 @@
 /** memory: views and changes the two curated files, and answers in JSON so that a turn's records say what was written. */
 import { createHash } from 'node:crypto';
 import { toAppError, type AppError } from '../../../shared/errors.ts';
+import { ParamsError } from '../../../shared/params-error.ts';
 import {
   curatedFiles,
   memoryActions,
@@ -34,7 +35,7 @@ const parameters = object(
   {},
   {
     action,
-    file: oneOf(...curatedFiles),
+    file: described(oneOf(...curatedFiles), 'For add, memory if left out.'),
     ...change,
     operations: described(
       list(object({ action }, { file: text(), text: text(), old: text() })),
@@ -86,7 +87,7 @@ export function memoryTool(memory: Pick<MemoryLink, 'memory'>): Tool {
     check: argumentCheck(accepted),
     run: async (args, context) => {
       const { session, turn, key } = context;
-      const wanted = tidied(args, accepted) as MemoryParams;
+      const wanted = withFile(tidied(args, accepted) as MemoryParams);
       try {
         const reply = await memory.memory({
           ...wanted,
@@ -95,10 +96,20 @@ export function memoryTool(memory: Pick<MemoryLink, 'memory'>): Tool {
         });
         return { status: 'ok', text: replyText(reply) };
       } catch (thrown) {
-        return refused(toAppError(thrown), refusals.count(context));
+        return thrown instanceof ParamsError
+          ? wrongArguments(thrown)
+          : refused(toAppError(thrown), refusals.count(context));
       }
     },
   };
+}
+
+/** A new entry without a file is a fact like any other; whatever touches old ones must say where they are. */
+function withFile(wanted: MemoryParams): MemoryParams {
+  const { action, file, target } = wanted;
+  return action === 'add' && file === undefined && target === undefined
+    ? { ...wanted, file: 'memory' }
+    : wanted;
 }
 
 const requestIdCharsMax = 128;
@@ -117,6 +128,12 @@ function replyText({ file, changed, used, limit, version, note, entries }: Memor
     { ...head, ...tail },
     { ...head, changed: changed.map(shortened), ...tail },
   ]);
+}
+
+/** What only memoryd can judge, such as a file that is missing where one is needed. */
+function wrongArguments({ field, message }: ParamsError): ToolOutcome {
+  const hint = 'Nothing was saved. Correct the arguments and call again.';
+  return { status: 'error', text: JSON.stringify({ error: 'wrong-arguments', field, message, hint }) };
 }
 
 function refused(error: AppError, refusalsSoFar: number): ToolOutcome {

@@ -1,5 +1,6 @@
 /** recall: what earlier sessions say about something, quoted with its date and session. */
 import { toAppError } from '../../../shared/errors.ts';
+import { ParamsError } from '../../../shared/params-error.ts';
 import {
   recallSources,
   type Hit,
@@ -73,6 +74,7 @@ export function recallTool(memory: Pick<MemoryLink, 'recall'>): Tool {
 }
 
 function failureText(thrown: unknown): string {
+  if (thrown instanceof ParamsError) return `${thrown.message}. Correct it and call again.`;
   const { code, message } = toAppError(thrown);
   return (
     `recall failed (${code}): ${message}. Earlier sessions cannot be searched right now; ` +
