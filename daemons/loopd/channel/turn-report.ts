@@ -1,4 +1,5 @@
 /** What the end of a turn tells the client besides the answer: what memory was written, or only claimed to be. */
+import { errorKinds, type ErrorCode } from '../../../shared/errors.ts';
 import type { SessionRecord, SessionRecordOf } from '../../../shared/protocol/sessions.ts';
 import { claimsSave } from './save-claim.ts';
 
@@ -8,7 +9,7 @@ export interface MemoryWrite {
 }
 
 export interface MemoryRefusal {
-  code: string;
+  code: ErrorCode;
   file?: string;
 }
 
@@ -42,7 +43,7 @@ export function turnReport(records: readonly SessionRecord[]): TurnReport {
       if (record.status === 'ok' && file !== undefined && Array.isArray(changed) && changed.length > 0) {
         memory.push({ file, changed: changed as MemoryWrite['changed'] });
         refused = [];
-      } else if (record.status === 'error' && typeof reply?.['error'] === 'string') {
+      } else if (record.status === 'error' && isErrorCode(reply?.['error'])) {
         refused.push({ code: reply['error'], ...(file === undefined ? {} : { file }) });
       }
     } else if (name === 'call_tool' && record.status === 'ok') hasOtherEffects = true;
@@ -53,6 +54,11 @@ export function turnReport(records: readonly SessionRecord[]): TurnReport {
     ...(refused.length > 0 ? { memory_refused: refused } : {}),
     ...(claims ? { claimed_save_without_write: true as const } : {}),
   };
+}
+
+/** Arguments that were wrong are the model's affair and no refusal. */
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(errorKinds, code);
 }
 
 function answerOf(records: readonly SessionRecord[]): string {
