@@ -21,6 +21,8 @@ import { renderPrompt, tokensOf } from './fake-template.ts';
 export interface FakeRequest {
   /** The body, byte for byte. */
   readonly text: string;
+  /** The same, parsed; without messages where it could not be. */
+  body: ChatRequest;
   slot?: number;
   promptTokens?: number;
   cachedTokens?: number;
@@ -63,7 +65,7 @@ export class FakeChat {
   }
 
   async answer(text: string, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const request: FakeRequest = { text, sentBytes: 0, isCutByClient: false };
+    const request: FakeRequest = { text, body: { messages: [] }, sentBytes: 0, isCutByClient: false };
     this.#options.requests.push(request);
     const gone = new Promise<'gone'>((resolve) => {
       response.once('close', () => {
@@ -85,6 +87,7 @@ export class FakeChat {
   ): Promise<void> {
     const checked = checkChat(text);
     if ('error' in checked) return refuse(response, request, checked);
+    request.body = checked;
     const { messages, tools = [], max_tokens: maxTokens = Infinity } = checked;
     const prompt = renderPrompt(messages, tools);
     const step = this.#step(checked);

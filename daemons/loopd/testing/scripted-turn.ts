@@ -1,4 +1,5 @@
 /** A session in memory whose model says what a test wrote down, for tests of the turn loop. */
+import assert from 'node:assert/strict';
 import { AppError } from '../../../shared/errors.ts';
 import type { Baseline, SessionBody, SessionRecord, ToolCall } from '../../../shared/protocol/sessions.ts';
 import { History } from '../session/history.ts';
@@ -140,6 +141,31 @@ export class ScriptedSession {
     emit: (event) => void this.events.push(event),
     sleep: async (ms) => void this.sleeps.push(ms),
   };
+}
+
+/** Every call has one result, in the records and in each prompt, and nothing that does not parse is sent back. */
+export function checkHistory({ records, requests }: ScriptedSession) {
+  const made = records.flatMap((record) => (record.type === 'assistant' ? (record.calls ?? []) : []));
+  for (const { id } of made)
+    assert.equal(records.filter((record) => record.type === 'result' && record.call === id).length, 1, id);
+  for (const { messages } of requests) {
+    const sent = messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []) : [],
+    );
+    for (const call of sent) {
+      assert.equal(typeof JSON.parse(call.function.arguments), 'object');
+      assert.equal(messages.filter((m) => m.role === 'tool' && m.tool_call_id === call.id).length, 1);
+    }
+    const roles = messages.map(({ role }) => role).join(' ');
+    assert.doesNotMatch(roles, /user user|assistant assistant/);
+  }
+}
+
+export async function runScript(steps: ScriptedStep[], text = 'hello') {
+  const session = new ScriptedSession(steps);
+  const end = await session.ask(text);
+  checkHistory(session);
+  return { session, end };
 }
 
 export async function collected<T>(values: AsyncIterable<T>): Promise<T[]> {

@@ -3,7 +3,7 @@ import { AppError, toAppError } from '../../../shared/errors.ts';
 import type { History } from '../session/history.ts';
 import { promptMessages } from '../session/prompt.ts';
 import type { ModelReply, ModelRequest, TurnEffects } from './effects.ts';
-import { isNearlyFull, planCompaction, type Room } from './overflow.ts';
+import { isNearlyFull, planCompaction, promptTokens, type Room } from './overflow.ts';
 import { loadingPollMs, retryDelaysMs, retryOf } from './retry.ts';
 import { truncationOf } from './truncation.ts';
 
@@ -53,7 +53,7 @@ export async function askModel(
       const retry = retryOf(error);
       if (retry === 'overflow' && !isShortened) {
         isShortened = true;
-        if (!(await compact(history, effects, roomOf(error, options)))) throw error;
+        if (!(await compact(history, effects, roomOf(history, error, options)))) throw error;
       } else if (retry === 'loading' && waitedMs < options.loadingMsMax) {
         effects.emit({ type: 'state', state: 'waiting-model' });
         await effects.sleep(loadingPollMs, signal);
@@ -83,9 +83,13 @@ export function requestOf(
   };
 }
 
-function roomOf({ details }: AppError, { maxTokens, contextTokens }: AskOptions): Room {
-  const told = details['n_ctx'];
-  return { maxTokens, contextTokens: typeof told === 'number' ? told : (contextTokens ?? 0) };
+/** The room in tokens as we count them: the server's own count of this prompt says how far ours is off. */
+function roomOf(history: History, { details }: AppError, { maxTokens, contextTokens }: AskOptions): Room {
+  const counted = promptTokens(history);
+  const { n_ctx: context, n_prompt_tokens: prompt } = details;
+  const told = typeof context === 'number' ? context : (contextTokens ?? counted);
+  const scale = typeof prompt === 'number' && prompt > 0 ? Math.min(1, counted / prompt) : 1;
+  return { maxTokens: Math.ceil(maxTokens * scale), contextTokens: Math.floor(told * scale) };
 }
 
 async function compact(history: History, effects: TurnEffects, room: Room): Promise<boolean> {

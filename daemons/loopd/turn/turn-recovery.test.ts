@@ -1,0 +1,82 @@
+/** Turns that were broken off: after a crash they go on, and what may have happened is not done again. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../../shared/errors.ts';
+import type { SessionBody, SessionRecord } from '../../../shared/protocol/sessions.ts';
+import { calls, checkHistory, ScriptedSession } from '../testing/scripted-turn.ts';
+import { closeTurn, runTurn } from './turn.ts';
+
+const types = (records: readonly SessionRecord[]) => records.map((record) => record.type).join(' ');
+
+test('a turn that a crash broke off goes on where it was, whatever was the last record', async () => {
+  const script = () => [calls(['look'], ['note'], ['send']), { text: 'Done.' }];
+  const whole = new ScriptedSession(script());
+  await whole.ask('x');
+
+  for (let kept = 2; kept < whole.records.length; kept += 1) {
+    const records = whole.records.slice(0, kept);
+    const session = new ScriptedSession(
+      records.some(({ type }) => type === 'assistant') ? script().slice(1) : script(),
+    );
+    for (const { v: _v, seq: _seq, at: _at, ...body } of records.slice(1)) session.write(body);
+    session.restart();
+
+    const end = await session.run();
+
+    checkHistory(session);
+    assert.equal(end.outcome, 'answer', `after ${types(records)}`);
+    const intended = records.some((record) => record.type === 'call' && record.call === 'c1.0.2');
+    assert.equal(session.ran.filter(({ name }) => name === 'send').length, intended ? 0 : 1);
+  }
+});
+
+test('an effect whose outcome is unknown is interrupted, a keyed one gets its key again', async () => {
+  const session = new ScriptedSession([{ text: 'ok' }]);
+  session.say('x');
+  session.write({
+    type: 'assistant',
+    turn: 1,
+    step: 0,
+    text: '',
+    calls: [
+      { id: 'c1.0.0', name: 'note', arguments: {} },
+      { id: 'c1.0.1', name: 'send', arguments: {} },
+    ],
+    finish: 'tool_calls',
+  });
+  session.write({ type: 'call', turn: 1, call: 'c1.0.0', key: 's1/c1.0.0' });
+  session.write({ type: 'call', turn: 1, call: 'c1.0.1', key: 's1/c1.0.1' });
+  session.restart();
+
+  await session.run();
+
+  assert.deepEqual(session.ran, [{ name: 'note', key: 's1/c1.0.0' }]);
+  assert.deepEqual(
+    session.ofType('result').map((result) => result.status),
+    ['ok', 'interrupted'],
+  );
+  assert.match(session.requests[0]!.messages.at(-1)!.content, /It was not repeated/);
+});
+
+test('a turn whose end could not be written is thrown, and closed before the next one', async () => {
+  const session = new ScriptedSession([calls(['look'], ['send']), { text: 'Next.' }]);
+  session.say('x');
+  const append: typeof session.effects.append = (...record) => session.effects.append(...record);
+  let written = 0;
+  const failing = {
+    ...session.effects,
+    append: (body: SessionBody, options: { sync: boolean }) =>
+      (written += 1) > 5 ? Promise.reject(new AppError('store-full', 'no space')) : append(body, options),
+  };
+
+  const running = runTurn(session.history, { effects: failing, signal: AbortSignal.any([]) });
+  await assert.rejects(running, { code: 'store-full' });
+  const end = await closeTurn(session.history, session.effects, { code: 'store-full', message: 'no space' });
+
+  checkHistory(session);
+  assert.equal(end.error?.code, 'store-full');
+  assert.deepEqual(
+    session.ofType('result').map((result) => result.status),
+    ['ok', 'interrupted'],
+  );
+});
