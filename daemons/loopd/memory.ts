@@ -21,7 +21,7 @@ export interface MemoryCaller {
   ): Promise<Result<MemorydProtocol, M>>;
 }
 
-export interface MemoryCounters {
+interface MemoryCounters {
   asked: number;
   failed: number;
   /** `updated` that memoryd did not take; each costs nothing but time, since it catches up by itself. */
@@ -128,7 +128,7 @@ function tooMany(): AppError {
 }
 
 /** The code that a program can decide on: the deepest that is known. */
-export function causeOf(error: AppError): string {
+function causeOf(error: AppError): string {
   const { cause, errno } = error.details;
   if (typeof cause === 'string') return cause;
   return typeof errno === 'string' ? errno : error.code;

@@ -6,7 +6,7 @@ import { prepareSocketPath } from '../../../shared/socket-path.ts';
 import type { Channel } from './channel.ts';
 import { appRequestError } from './error-reply.ts';
 
-export interface ChannelListener {
+interface ChannelListener {
   readonly path: string;
   /** A socket that is open already (systemd). */
   readonly fd?: number;

@@ -26,7 +26,7 @@ import { turnEffects } from './turn-effects.ts';
 import { unfinishedSessions } from './unfinished.ts';
 import { Untold } from './untold.ts';
 
-export interface ChannelLog {
+interface ChannelLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -28,7 +28,7 @@ const params = object(
 );
 const check = checkOf(params);
 
-export interface ForgetLogsReply {
+interface ForgetLogsReply {
   dry_run: boolean;
   /** `turns` is absent where the session goes whole. */
   forgotten: { session: string; turns?: number[] }[];

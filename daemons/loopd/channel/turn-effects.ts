@@ -6,7 +6,7 @@ import type { Session } from '../session/session.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
 import type { TurnEffects, TurnEvent } from '../turn/effects.ts';
 
-export interface EffectParts {
+interface EffectParts {
   readonly model: Model;
   readonly tools: ToolSet;
   readonly deciders: Deciders;

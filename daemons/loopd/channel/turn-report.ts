@@ -3,12 +3,12 @@ import { errorKinds, type ErrorCode } from '../../../shared/errors.ts';
 import type { SessionRecord, SessionRecordOf } from '../../../shared/protocol/sessions.ts';
 import { claimsSave } from './save-claim.ts';
 
-export interface MemoryWrite {
+interface MemoryWrite {
   file: string;
   changed: { before: string | null; after: string | null }[];
 }
 
-export interface MemoryRefusal {
+interface MemoryRefusal {
   code: ErrorCode;
   file?: string;
 }

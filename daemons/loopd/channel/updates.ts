@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, ToolKind>> = {
 const titleCharsMax = 80;
 
 /** Where a turn stands, for ids of its messages; a retried step begins a message of its own. */
-export interface TurnPlace {
+interface TurnPlace {
   readonly turn: number;
   readonly attempt: number;
 }

@@ -5,7 +5,7 @@ import { checkSocketPath } from '../../../shared/socket-path.ts';
 import { LineSplitter } from '../../../shared/wire.ts';
 import type { Decision } from '../turn/effects.ts';
 
-export interface BrokerQuestion {
+interface BrokerQuestion {
   readonly session: string;
   readonly turn: number;
   readonly call: string;
@@ -14,7 +14,7 @@ export interface BrokerQuestion {
   readonly arguments: unknown;
 }
 
-export interface BrokerOptions {
+interface BrokerOptions {
   readonly socket: string;
   readonly timeoutMs: number;
 }

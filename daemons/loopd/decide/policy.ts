@@ -1,10 +1,10 @@
 /** What the configuration says about tool calls: allow, deny or ask, by tool name or pattern. */
 import { AppError } from '../../../shared/errors.ts';
 
-export const policyVerdicts = ['allow', 'deny', 'ask'] as const;
-export type PolicyVerdict = (typeof policyVerdicts)[number];
+const policyVerdicts = ['allow', 'deny', 'ask'] as const;
+type PolicyVerdict = (typeof policyVerdicts)[number];
 
-export interface PolicyRuling {
+interface PolicyRuling {
   readonly verdict: PolicyVerdict;
   /** Names the rule, as the session log keeps it. */
   readonly rule: string;

@@ -69,7 +69,7 @@ export const hang =
   };
 
 /** memoryd's four methods over a list of entries; a test breaks it by setting `fault`. */
-export class FakeMemory implements MemoryCaller {
+class FakeMemory implements MemoryCaller {
   entries: string[] = [];
   readonly updated: string[] = [];
   readonly asked: { method: string; params: Record<string, unknown> }[] = [];
@@ -114,7 +114,7 @@ const noHits: RecallReply = {
   forgotten: 0,
 };
 
-export interface LabOptions {
+interface LabOptions {
   readonly steps?: Step[];
   readonly policy?: Record<string, string>;
   readonly broker?: string;
@@ -126,7 +126,7 @@ export interface LabOptions {
 }
 
 const shippedSystem = new URL('../../../config/system.md', import.meta.url).pathname;
-export const blockTimeoutMs = 50;
+const blockTimeoutMs = 50;
 const labsByHome = new Map<string, Lab[]>();
 
 export class Lab {

@@ -1,12 +1,12 @@
 /** The call inside a call of call_tool, as models write it: an object, a JSON string, wrapped twice, or laid flat. */
 
-export interface InnerCall {
+interface InnerCall {
   readonly name: string;
   readonly args: Record<string, unknown>;
 }
 
 /** Which parameters a tool has, so that a tool that itself takes `name` and `arguments` is not unwrapped. */
-export type ParametersOf = (name: string) => readonly string[] | undefined;
+type ParametersOf = (name: string) => readonly string[] | undefined;
 
 type Arguments = Record<string, unknown>;
 

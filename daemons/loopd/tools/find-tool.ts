@@ -51,7 +51,7 @@ export function findTool(catalogue: ToolCatalogue, core: () => readonly ToolDefi
   };
 }
 
-export function foundText(
+function foundText(
   { tools, failed }: Catalogue,
   core: readonly ToolDefinition[],
   { query, limit }: { query: string; limit: number },

@@ -16,7 +16,7 @@ interface Content {
   };
 }
 
-export interface McpResult {
+interface McpResult {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
   readonly isError?: unknown;

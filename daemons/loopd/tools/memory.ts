@@ -87,7 +87,7 @@ export function memoryTool(memory: Pick<MemoryLink, 'memory'>): Tool {
     check: argumentCheck(accepted),
     run: async (args, context) => {
       const { session, turn, key } = context;
-      const wanted = withFile(tidied(args, accepted) as MemoryParams);
+      const wanted = withFile(tidied(args, accepted));
       try {
         const reply = await memory.memory({
           ...wanted,

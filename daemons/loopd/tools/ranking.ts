@@ -1,6 +1,6 @@
 /** Ranks a few hundred short descriptions against a query: rare words count more, a name more than its description. */
 
-export interface Ranked {
+interface Ranked {
   readonly name: string;
   readonly description: string;
   /** Further words that describe it, such as names of parameters. */
