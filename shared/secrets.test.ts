@@ -25,6 +25,8 @@ const hex = '0123456789abcdef';
 
 /** Put together here, so that no scanner takes this file for a leak. */
 const examples: Record<string, string> = {
+  'slack, a short one': 'xoxb-1-a-b',
+  'authorization of letters': `Authorization: Basic ${'abcdef'.repeat(2)}`,
   'aws-key-id': `AKIA${filler(16, upper)}`,
   aws: `aws_secret_access_key = ${filler(40)}`,
   github: `ghp_${filler(36)}`,
