@@ -17,6 +17,8 @@ export interface RecallContext {
 }
 
 export interface IndexPort {
+  /** `damaged` once it met something that it never wrote; it goes on answering from what remains. */
+  readonly state: 'ok' | 'damaged';
   /** Atomic: the items, and how far their source was read. */
   append(facts: SessionFacts, items: readonly Item[], progress?: Progress): Promise<void>;
   progress(key: string): string | undefined;
@@ -34,9 +36,4 @@ export interface IndexPort {
   close(): Promise<void>;
 }
 
-export type OpenIndex = (at: {
-  readonly dir: string;
-  readonly texts: Texts;
-  /** Told once when the index turns out to be damaged while it is used. */
-  readonly onDamage: (error: unknown) => void;
-}) => Promise<IndexPort>;
+export type OpenIndex = (at: { readonly dir: string; readonly texts: Texts }) => Promise<IndexPort>;

@@ -1,8 +1,8 @@
 /** What of a record can be found: session records and records of runs into items of the recall index. Pure. */
 import type { RecordOf } from '../../../shared/protocol/records.ts';
 import type { SessionRecord, SessionRecordOf } from '../../../shared/protocol/sessions.ts';
+import { redactSecrets } from '../../../shared/secrets.ts';
 import type { Container, Item, SessionFacts } from '../recall/item.ts';
-import { redacted } from './redact.ts';
 
 /**
  * The item of a session record: what the person, the assistant or a tool said. Undefined for everything else:
@@ -90,7 +90,7 @@ function runItem({ source, seq, locator, atMs, text }: RunText): Item | undefine
 
 /** Whole characters, no secrets; undefined where nothing is said. */
 function findable(text: string): string | undefined {
-  return text.trim() === '' ? undefined : redacted(text.toWellFormed());
+  return text.trim() === '' ? undefined : redactSecrets(text.toWellFormed());
 }
 
 /** A log whose header is gone or unreadable is taken for a person's: it must not be found below what it is. */

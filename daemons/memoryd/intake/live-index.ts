@@ -9,7 +9,7 @@ import { FedIndex, type FeedSources } from './fed-index.ts';
 import { finishForgetting } from './forget-session.ts';
 import { Gate } from './gate.ts';
 import { isDamage, isEngineError } from './index-faults.ts';
-import type { IndexPort, OpenIndex } from './index-port.ts';
+import type { OpenIndex } from './index-port.ts';
 
 export interface LiveIndexOptions {
   readonly dir: string;
@@ -82,6 +82,8 @@ export class LiveIndex {
         return await work(fed);
       } catch (error) {
         throw this.#failed(fed, error);
+      } finally {
+        if (fed.index.state === 'damaged') this.#damaged(fed, undefined);
       }
     });
   }
@@ -121,7 +123,7 @@ export class LiveIndex {
   /** What the caller is told; what is to be done about it is begun. */
   #failed(fed: FedIndex, error: unknown): unknown {
     if (isDamage(error)) {
-      this.#damaged(fed.index, error);
+      this.#damaged(fed, error);
       return damaged('the recall index is damaged and is being rebuilt', error);
     }
     if (!isEngineError(error)) return error;
@@ -130,8 +132,8 @@ export class LiveIndex {
     return new AppError(code, `write to the recall index: ${reasonOf(error)}`, { cause: error });
   }
 
-  #damaged(index: IndexPort | undefined, error: unknown): void {
-    if (this.#condition !== 'whole' || (index !== undefined && index !== this.#fed?.index)) return;
+  #damaged(fed: FedIndex, error: unknown): void {
+    if (this.#condition !== 'whole' || fed !== this.#fed) return;
     this.#condition = 'damaged';
     this.#options.log.error({ err: error, code: 'memory-index-damaged' }, 'the recall index is damaged');
     this.#options.onDamage();
@@ -198,9 +200,7 @@ export class LiveIndex {
 
   async #feed(dir: string): Promise<void> {
     const { sources, open, onRead } = this.#options;
-    let index: IndexPort | undefined;
-    const onDamage = (error: unknown) => this.#damaged(index, error);
-    index = await open({ dir, texts: sources.texts, onDamage });
+    const index = await open({ dir, texts: sources.texts });
     const fed = new FedIndex(index, sources, onRead);
     this.#fed = fed;
     await sources.tombstones.load(index);

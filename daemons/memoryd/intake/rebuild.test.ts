@@ -81,7 +81,8 @@ test('damage that the index reports by itself is mended likewise', async (t) => 
   f.say('s', 'red kettle');
   await f.intake.updated('s');
   const before = f.index;
-  before.onDamage(new Error('upkeep met damage'));
+  before.state = 'damaged';
+  await f.intake.recall({ query: 'kettle' });
   await until(() => f.index !== before && f.intake.status().index.state === 'ok');
 
   assert.deepEqual(await f.found('kettle'), ['red kettle']);

@@ -76,8 +76,7 @@ async function built<R>(
 async function build(options: RebuildOptions, dir: string): Promise<FedIndex> {
   await rm(dir, { recursive: true, force: true });
   const { open, sources } = options;
-  // One that is damaged as it is built fails where that is met, and is not finished.
-  const next = new FedIndex(await open({ dir, texts: sources.texts, onDamage: () => {} }), sources);
+  const next = new FedIndex(await open({ dir, texts: sources.texts }), sources);
   await abandoning(next, dir, async () => {
     await options.sources.tombstones.load(next.index);
     await finishForgetting(next, options.sources);

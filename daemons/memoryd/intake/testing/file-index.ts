@@ -23,18 +23,17 @@ export class FileIndex implements IndexPort {
   #isClosed = false;
   /** What every call throws that touches the index. */
   fault: Error | undefined;
-  readonly onDamage: (error: unknown) => void;
+  state: 'ok' | 'damaged' = 'ok';
   /** Called before each append; a test can hold it up, or kill there. */
   onAppend: (facts: SessionFacts, items: readonly Item[]) => Promise<void> = () => Promise.resolve();
   appends = 0;
   settled = 0;
 
   /** @throws IndexDamage where the file is not what an index wrote */
-  constructor({ dir, texts, onDamage }: Parameters<OpenIndex>[0]) {
+  constructor({ dir, texts }: Parameters<OpenIndex>[0]) {
     mkdirSync(dir, { recursive: true });
     this.#path = join(dir, 'index.json');
     this.#texts = texts;
-    this.onDamage = onDamage;
     this.#state = existsSync(this.#path) ? parse(this.#path) : { containers: {}, progress: {} };
   }
 
