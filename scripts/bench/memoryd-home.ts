@@ -34,6 +34,10 @@ export class MemorydHome {
     return this.#client;
   }
 
+  get pid(): number {
+    return this.#daemon?.pid ?? 0;
+  }
+
   async start(): Promise<void> {
     this.#daemon = await startDaemon('memoryd', this.home, { env: { LOOPKEEP_LOG_LEVEL: 'warn' } });
     this.#client = new Client(homeOf({ home: this.home }).memorySockets.ops, memorydProtocol, {
@@ -81,11 +85,6 @@ export class MemorydHome {
   async stop(): Promise<void> {
     this.#client?.close();
     await this.#daemon?.stop();
-  }
-
-  async kill(): Promise<void> {
-    this.#client?.close();
-    await this.#daemon?.kill();
   }
 
   remove(): void {
