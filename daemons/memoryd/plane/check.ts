@@ -15,7 +15,7 @@ import type { KeyParts } from './keys.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface RecordToCheck {
+interface RecordToCheck {
   readonly kind: KindName;
   readonly record: Fields;
   /** The run id beside the record. */

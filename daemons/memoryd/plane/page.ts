@@ -5,7 +5,7 @@ import type { KeyRange } from './keys.ts';
 import { pagesOf } from './read-each.ts';
 import type { RecordEntry, RecordStore } from './records.ts';
 
-export type Order = 'asc' | 'desc';
+type Order = 'asc' | 'desc';
 
 /** What a listing says of an entry that it cannot read. */
 export const unreadable = Symbol('unreadable');
