@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { AppError } from '../../../shared/errors.ts';
+import { checkSocketPath } from '../../../shared/socket-path.ts';
 import { modelFault } from '../turn/retry.ts';
 import { faultOfConnection } from './model-fault.ts';
 
@@ -30,7 +31,6 @@ export interface Exchange {
   onBytes(bytes: Buffer): boolean;
 }
 
-const socketPathBytesMax = 107;
 const idleConnectionsMax = 8;
 
 /** Where a model server listens, and the connections that are kept open to it. */
@@ -53,11 +53,7 @@ export class ModelEndpoint {
       this.#isTls = protocol === 'https:';
     } else {
       if (!socketPath.startsWith('/')) throw invalid(url, 'the path of a socket starts with /');
-      const bytes = Buffer.byteLength(socketPath);
-      if (bytes > socketPathBytesMax)
-        throw new AppError('socket-path-too-long', `the socket path ${socketPath} has ${bytes} bytes`, {
-          details: { path: socketPath, bytes, limit: socketPathBytesMax },
-        });
+      checkSocketPath(socketPath);
       this.#where = { socketPath };
       this.#basePath = '';
       this.#isTls = false;

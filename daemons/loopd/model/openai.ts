@@ -21,7 +21,7 @@ export interface OpenAiOptions {
   readonly limits?: Partial<ExchangeLimits>;
 }
 
-export const defaultExchangeLimits: ExchangeLimits = {
+const defaultExchangeLimits: ExchangeLimits = {
   connectMs: 5000,
   queuedMs: 600_000,
   idleMs: 300_000,

@@ -18,7 +18,7 @@ export interface ChatRequest {
   temperature?: unknown;
 }
 
-export function refusal(status: number, type: string, message: string): FakeRefusal {
+function refusal(status: number, type: string, message: string): FakeRefusal {
   return { status, error: { code: status, message, type } };
 }
 

@@ -1,7 +1,7 @@
 /** One reply of the fake model server, as a test writes it down, and the events that a llama-server makes of it. */
 import { renderCall, renderReply } from './fake-template.ts';
 
-export interface FakeCall {
+interface FakeCall {
   readonly name: string;
   readonly arguments: string;
   /** null: none is sent. */

@@ -11,7 +11,7 @@ import { runTurn, type TurnOptions } from '../turn/turn.ts';
 import { FakeModel, type FakeModelOptions } from './fake-model.ts';
 
 /** A real llama-server that the tests are to run against. */
-export const realServer = process.env['LLAMA_SERVER'];
+const realServer = process.env['LLAMA_SERVER'];
 
 export const serverBaseline: Baseline = {
   system: `You are a careful assistant. Use your tools. Be brief.\n\n${Array.from({ length: 40 }, (_, n) => `- Item ${n} is kept in drawer ${n % 9}.`).join('\n')}`,

@@ -68,7 +68,7 @@ export async function askModel(
 }
 
 /** The request that the records call for; the same records make the same bytes. */
-export function requestOf(
+function requestOf(
   history: History,
   { step, mustAnswer, maxTokens }: Pick<AskOptions, 'step' | 'mustAnswer' | 'maxTokens'>,
   attempt = 0,

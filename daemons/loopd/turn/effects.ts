@@ -41,7 +41,7 @@ export interface ModelReply {
 }
 
 /** Where a request to the model stands; `done` of `total` prompt tokens while it reads. */
-export interface ModelState {
+interface ModelState {
   type: 'state';
   state: 'queued' | 'reading' | 'writing' | 'waiting-model';
   done?: number;

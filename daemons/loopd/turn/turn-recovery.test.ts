@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
 import type { SessionBody, SessionRecord } from '../../../shared/protocol/sessions.ts';
 import { calls, checkHistory, ScriptedSession } from '../testing/scripted-turn.ts';
-import { closeTurn, runTurn } from './turn.ts';
+import { runTurn } from './turn.ts';
 
 const types = (records: readonly SessionRecord[]) => records.map((record) => record.type).join(' ');
 
@@ -58,7 +58,7 @@ test('an effect whose outcome is unknown is interrupted, a keyed one gets its ke
   assert.match(session.requests[0]!.messages.at(-1)!.content, /It was not repeated/);
 });
 
-test('a turn whose end could not be written is thrown, and closed before the next one', async () => {
+test('a turn whose records could not be written is broken off, and goes on when they can be', async () => {
   const session = new ScriptedSession([calls(['look'], ['send']), { text: 'Next.' }]);
   session.say('x');
   const append: typeof session.effects.append = (...record) => session.effects.append(...record);
@@ -71,10 +71,10 @@ test('a turn whose end could not be written is thrown, and closed before the nex
 
   const running = runTurn(session.history, { effects: failing, signal: AbortSignal.any([]) });
   await assert.rejects(running, { code: 'store-full' });
-  const end = await closeTurn(session.history, session.effects, { code: 'store-full', message: 'no space' });
+  const end = await session.run();
 
   checkHistory(session);
-  assert.equal(end.error?.code, 'store-full');
+  assert.deepEqual([end.outcome, end.text], ['answer', 'Next.']);
   assert.deepEqual(
     session.ofType('result').map((result) => result.status),
     ['ok', 'interrupted'],

@@ -19,7 +19,7 @@ export interface TurnLimits extends MoveLimits {
   readonly turnMsMax: number;
 }
 
-export const defaultTurnLimits: TurnLimits = {
+const defaultTurnLimits: TurnLimits = {
   stepsMax: 12,
   badStepsMax: 3,
   maxTokens: 1024,
@@ -73,21 +73,6 @@ export async function runTurn(history: History, options: TurnOptions): Promise<T
         });
     }
   }
-}
-
-/** Ends a turn that was broken off without a daemon that could go on with it, so that another can begin. */
-export async function closeTurn(
-  history: History,
-  effects: Pick<TurnEffects, 'append' | 'emit'>,
-  error: { code: string; message: string },
-): Promise<TurnEnd> {
-  const limits = defaultTurnLimits;
-  return stopTurn(history, effects as TurnEffects, {
-    move: nextMove(history.current, limits),
-    stop: { do: 'end', outcome: 'error', error },
-    begun: begunCalls(history),
-    limits,
-  });
 }
 
 /** Calls that were about to run, or ran, before this process: their outcome is not known. */
