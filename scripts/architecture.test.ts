@@ -39,7 +39,8 @@ const importersOf: Readonly<Record<string, RegExp>> = {
   pino: /^shared\/log\.ts$/,
   ajv: /^(shared\/schema-(compiler|check)\.ts|scripts\/build\.ts|daemons\/loopd\/tools\/json-schema\.ts)$/,
   'smol-toml': /^shared\/config\.ts$/,
-  koffi: /^shared\/datagram\.ts$/,
+  koffi: /^(shared\/datagram|daemons\/memoryd\/curated\/exchange)\.ts$/,
+  '@secretlint/secretlint-rule-preset-recommend': /^shared\/secrets\.ts$/,
   commander: /^scripts\/loopctl\//,
 };
 

@@ -151,7 +151,10 @@ export class CuratedFile {
           ? await this.#replace(seen, bytes)
           : await this.#write(seen, bytes, { change, hand, beside: [], withdrawn: () => [] });
         return isDone ? { isStored: true } : undefined;
-      }).then(({ isStored }) => isStored);
+      }).then(({ isStored }) => {
+        this.#head.mark();
+        return isStored;
+      });
     });
   }
 

@@ -20,7 +20,7 @@ import { parse } from './file-format.ts';
 
 const home = new TestHome();
 const isSoak = process.env['SOAK'] === '1';
-const program = fileURLToPath(new URL('./writing-process.ts', import.meta.url));
+const program = fileURLToPath(new URL('./testing/writing-process.ts', import.meta.url));
 
 /** A process that writes; resolves when it is ready, and collects what it tells. */
 async function start(

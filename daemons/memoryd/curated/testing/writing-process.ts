@@ -7,9 +7,9 @@
 import { readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RecordStore } from '../store/record-store.ts';
-import { RequestLedger } from '../store/requests.ts';
-import { CuratedMemory } from './curated-memory.ts';
+import { RecordStore } from '../../store/record-store.ts';
+import { RequestLedger } from '../../store/requests.ts';
+import { CuratedMemory } from '../curated-memory.ts';
 
 const [mode, path = '', every = '100'] = process.argv.slice(2);
 
