@@ -552,6 +552,7 @@ test('status says what runs, how the model and the memory link are, and which fa
   const status = await client.agent.request<Record<string, unknown>>('_loopkeep/status', {});
 
   assert.equal(status['pid'], process.pid);
+  assert.equal(status['sessions'], 0);
   assert.deepEqual(status['running'], []);
   assert.deepEqual(status['faults'], { 'session-unknown': 1 });
   assert.deepEqual(status['model'], { kind: 'openai', name: 'scripted', state: 'ready', warnings: [] });

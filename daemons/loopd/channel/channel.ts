@@ -1,8 +1,9 @@
 /** loopd's channel: everything behind its socket, made of the sessions, the memory link, the model and the tools. */
+import { readdir } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { AppError, toAppError } from '../../../shared/errors.ts';
-import type { Origin } from '../../../shared/protocol/sessions.ts';
+import { sessionLogSuffix, type Origin } from '../../../shared/protocol/sessions.ts';
 import { version } from '../../../shared/version.ts';
 import type { Deciders } from '../decide/decider.ts';
 import type { MemoryLink } from '../memory.ts';
@@ -157,13 +158,15 @@ export class Channel {
   }
 
   async status(): Promise<Record<string, unknown>> {
-    const { memory, model, mcp } = this.#options;
+    const { sessions, memory, model, mcp } = this.#options;
+    const names = await readdir(sessions.directory);
     const health = await model.health(AbortSignal.timeout(healthTimeoutMs));
     return {
       version,
       pid: process.pid,
       uptime_s: (performance.now() - this.#startedMs) / 1000,
       model: { kind: model.kind, name: model.name, ...health },
+      sessions: names.filter((name) => name.endsWith(sessionLogSuffix)).length,
       connections: this.#connections.size,
       running: this.#live.running,
       turns: this.#turnsOver,
