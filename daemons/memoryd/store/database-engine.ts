@@ -2,8 +2,8 @@
 import type { Engine, Operation, Range, Reader, Snapshot, Value } from './engine.ts';
 
 /** Entries of one page at most; `pageBytesMax` usually ends a page earlier. */
-const pageEntriesMax = 1_000;
-const pageBytesMax = 256 * 1024;
+const pageEntriesMax = 256;
+const pageBytesMax = 64 * 1024;
 
 interface DatabaseSnapshot {
   close(): Promise<void>;
