@@ -61,15 +61,18 @@ export class OpenAiModel implements Model {
   async ask(request: ModelRequest, { session, onDelta, signal }: AskContext): Promise<ModelReply> {
     onDelta({ type: 'state', state: 'queued' });
     const server = await this.#probe(signal);
+    const taken = server.slots?.take(session);
     const extras = server.isLlama
-      ? {
-          id_slot: server.slots?.of(session),
-          cache_prompt: true,
-          return_progress: true,
-          ...this.#predictLimit(),
-        }
+      ? { id_slot: taken?.slot, cache_prompt: true, return_progress: true, ...this.#predictLimit() }
       : {};
-    return this.#chat(bodyOf(request, { server, options: this.#options, extras }), { onDelta, signal });
+    try {
+      return await this.#chat(bodyOf(request, { server, options: this.#options, extras }), {
+        onDelta,
+        signal,
+      });
+    } finally {
+      taken?.done();
+    }
   }
 
   async aside(request: ModelRequest, signal: AbortSignal): Promise<ModelReply | undefined> {

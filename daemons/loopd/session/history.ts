@@ -86,7 +86,10 @@ export class History {
 
   /** The records of the newest turn. */
   get current(): SessionRecord[] {
-    return this.#records.filter((record) => turnOf(record) === this.#turn);
+    // Always the last ones: nothing of an older turn is written while a newer one runs.
+    let start = this.#records.length;
+    while (start > 0 && turnOf(this.#records[start - 1]!) === this.#turn) start -= 1;
+    return this.#records.slice(start);
   }
 
   /** Takes a record once; one that it has seen is passed over. */
