@@ -12,15 +12,8 @@ let validator: Validator | undefined;
 
 /** Loads the validator; devices without MCP servers never need it. */
 export async function prepareJsonSchemas(): Promise<void> {
-  const { Ajv2020 } = await import('ajv/dist/2020.js');
-  const options = {
-    strict: false,
-    allErrors: true,
-    logger: false,
-    validateFormats: false,
-    addUsedSchema: false,
-  } as const;
-  validator ??= new Ajv2020(options);
+  const { createValidator } = await import('./schema-validator.ts');
+  validator ??= createValidator();
 }
 
 /** A schema that cannot be compiled checks nothing: the server itself is the judge then. */
