@@ -64,6 +64,15 @@ build_packages() {
   is 2 "$(dpkg-deb --contents "$(package "$version")" | grep -c '\.node$')" 'it holds native code for this architecture alone'
 }
 
+staged_install() {
+  local stage=$scratch/stage
+  DESTDIR=$stage PREFIX=/usr/local scripts/device/install.sh >/dev/null
+  is 0 $? 'make install lays everything below DESTDIR and PREFIX'
+  is '' "$(grep -rlE '/usr/(lib|share/doc)/loopkeep' "$stage/usr/local/lib/systemd" "$stage/usr/local/bin" || true)" 'nothing there points at another prefix'
+  DESTDIR=$stage PREFIX=/usr/local scripts/device/uninstall.sh >/dev/null
+  is "$stage/etc/loopkeep/loopd.toml $stage/etc/loopkeep/memoryd.toml" "$(find "$stage" ! -type d | sort | xargs)" 'make uninstall leaves the settings and nothing else'
+}
+
 install_first() {
   is 0 "$(status_of inside dpkg --install "/source/$(package "$version")")" 'the package installs'
   is 0 "$(status_of ready)" 'both daemons are ready'
@@ -191,6 +200,7 @@ remove_it() {
 }
 
 build_packages
+staged_install
 $labsd up || { echo '0 passed, 1 failed'; exit 1; }
 install_first
 sockets_first

@@ -217,7 +217,7 @@ check_reload() {
     journalctl --quiet --no-pager --since "$since" --unit memoryd --output cat RUNBOOK=config-invalid | grep -q . && break
     sleep 0.1
   done
-  is "$pid 0" "$(show MainPID memoryd.service) $(wait_ready; echo $?)" 'a reload with a wrong file keeps the daemon and its settings'
+  is "$pid 0" "$(show MainPID memoryd.service) $("$node" "$ask" $run/ops-memory/memory.sock status | grep -q '"result"'; echo $?)" 'a reload with a wrong file keeps the daemon and its settings'
   is 0 "$(journalctl --quiet --no-pager --catalog --since "$since" --unit memoryd RUNBOOK=config-invalid | grep -q 'What to do: loopctl explain config-invalid'; echo $?)" \
     'journalctl -x explains the failure'
   cp --preserve=all "$scratch/memoryd.toml" /etc/loopkeep/memoryd.toml
