@@ -23,13 +23,13 @@ export async function* findInLogs(
   lineBytesMax: number,
 ): AsyncGenerator<FoundInLog, void, undefined> {
   for (const session of await folder.sessions()) {
-    const log = await SessionLog.open(folder.pathOf(session), lineBytesMax);
+    const log = SessionLog.open(folder.pathOf(session), lineBytesMax);
     if (log === undefined) continue;
     try {
       const found = await findIn(log, session, matches);
       if (found.isSaid || found.isInBaseline) yield found;
     } finally {
-      await log.close();
+      log.close();
     }
   }
 }

@@ -12,6 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { IntakeFixture } from './testing/intake-fixture.ts';
 
@@ -246,15 +247,18 @@ test('a hundred updates of one session at once read it once or twice, and all ar
   assert.equal(f.index.appends, 1);
 });
 
-test('a log that cannot be read is named in the status, and hides no other', async (t) => {
+test('what is no log, a folder or a pipe, is no session, and hides none', async (t) => {
   const f = await IntakeFixture.create(t);
   f.say('good', 'kettle of good');
   mkdirSync(f.path('bad'));
+  execFileSync('mkfifo', [f.path('pipe')]);
   writeFileSync(f.path('no id!'), 'x');
   await f.start();
 
   assert.deepEqual(await f.found('kettle'), ['kettle of good']);
   assert.equal(f.intake.status().sessions.logs, 1);
+  for (const session of ['bad', 'pipe'])
+    await assert.rejects(f.intake.updated(session), { code: 'session-unknown' });
 });
 
 test('lines that hold no record are counted by kind, and those around them are found', async (t) => {

@@ -192,7 +192,7 @@ export class LogIntake {
   async #isGoneOnPurpose(session: string, progress: SessionProgress): Promise<boolean> {
     const { folder } = this.#options;
     if ((await folder.stat(session)) !== undefined) return false;
-    const mark = await folder.mark();
+    const mark = folder.mark();
     if (mark === undefined) return false;
     const others = await folder.sessions();
     if (others.length > 0) return true;

@@ -57,14 +57,14 @@ export class SessionFeed {
 
   /** Lines of the log that are not read yet, whole ones; a log that was rewritten counts from its start. */
   async behind(session: string): Promise<number> {
-    const log = await this.#open(session);
+    const log = this.#open(session);
     if (log === undefined) return 0;
     try {
       const progress = this.progressOf(session);
-      const isSame = progress !== undefined && (await log.continues(progress.log));
+      const isSame = progress !== undefined && log.continues(progress.log);
       return await log.countLines(isSame ? progress.log.offset : 0);
     } finally {
-      await log.close();
+      log.close();
     }
   }
 
@@ -73,12 +73,12 @@ export class SessionFeed {
    * The caller reads one session once at a time.
    */
   async read(session: string, mustMakeWay: () => boolean = () => false): Promise<FeedResult> {
-    const log = await this.#open(session);
+    const log = this.#open(session);
     if (log === undefined) return { outcome: 'absent' };
     try {
       if (await this.#isForgotten(session, log)) return { outcome: 'forgotten' };
       const known = await this.#known(session, log);
-      const folder = await this.#options.folder.mark();
+      const folder = this.#options.folder.mark();
       const reading = new Reading(session, known, this.#options.tombstones.get(session));
       for await (const batch of log.lines(reading.offset)) {
         reading.take(batch);
@@ -93,22 +93,22 @@ export class SessionFeed {
         await this.#append(reading, { log, folder, isAtEnd: true });
       return { outcome: 'read', counts: reading.counts, isComplete: true };
     } finally {
-      await log.close();
+      log.close();
     }
   }
 
   /** sha256 of the first line of the log; undefined where there is none. */
   async firstLine(session: string): Promise<string | undefined> {
-    const log = await this.#open(session);
+    const log = this.#open(session);
     if (log === undefined) return undefined;
     try {
       return await firstLineOf(log);
     } finally {
-      await log.close();
+      log.close();
     }
   }
 
-  #open(session: string): Promise<SessionLog | undefined> {
+  #open(session: string): SessionLog | undefined {
     const { folder, lineBytesMax } = this.#options;
     return SessionLog.open(folder.pathOf(session), lineBytesMax);
   }
@@ -128,7 +128,7 @@ export class SessionFeed {
   /** How far this log was read; undefined where it was not, or is no longer the one that was. */
   async #known(session: string, log: SessionLog): Promise<SessionProgress | undefined> {
     const progress = this.progressOf(session);
-    if (progress === undefined || (await log.continues(progress.log))) return progress;
+    if (progress === undefined || log.continues(progress.log)) return progress;
     this.#options.log.info({ session }, 'the session log was rewritten and is read anew');
     await this.#options.index.forget(sessionOf(session));
     this.#options.texts.drop(sessionOf(session));
@@ -136,7 +136,7 @@ export class SessionFeed {
   }
 
   async #append(reading: Reading, reached: Reached): Promise<void> {
-    const { facts, items, progress } = await reading.next(reached);
+    const { facts, items, progress } = reading.next(reached);
     const key = sessionKey(facts.id);
     await this.#options.index.append(facts, items, { key, value: writeProgress(progress) });
     this.#options.onRead?.(facts.id, reading.counts.records);
@@ -219,18 +219,18 @@ class Reading {
   }
 
   /** What was taken since the last time, with how far the log is read by it. */
-  async next({ log, folder, isAtEnd }: Reached): Promise<{
+  next({ log, folder, isAtEnd }: Reached): {
     facts: SessionFacts;
     items: Item[];
     progress: SessionProgress;
-  }> {
+  } {
     const facts = this.#facts ?? factsOf(this.#session, undefined);
     const items = this.#items;
     this.#items = [];
     this.#textLength = 0;
     this.isChanged = false;
     const progress: SessionProgress = {
-      log: await log.markAt(this.#offset),
+      log: log.markAt(this.#offset),
       isAtEnd,
       folder,
       firstLine: this.#firstLine,

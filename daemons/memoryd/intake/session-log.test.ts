@@ -14,8 +14,8 @@ function logPath(t: TestContext): string {
   return join(folder, 's.jsonl');
 }
 
-async function open(t: TestContext, path: string, bytesMax = lineBytesMax): Promise<SessionLog> {
-  const log = await SessionLog.open(path, bytesMax);
+function open(t: TestContext, path: string, bytesMax = lineBytesMax): SessionLog {
+  const log = SessionLog.open(path, bytesMax);
   assert.ok(log);
   t.after(() => log.close());
   return log;
@@ -37,9 +37,9 @@ test('a half-written last line is left until it is complete, and then read once'
   const path = logPath(t);
   writeFileSync(path, '{"a":1}\n{"b"');
 
-  const first = await read(await open(t, path));
+  const first = await read(open(t, path));
   appendFileSync(path, ':2}\n');
-  const second = await read(await open(t, path), first.end);
+  const second = await read(open(t, path), first.end);
 
   assert.deepEqual(
     first.lines.map(({ text }) => text),
@@ -54,7 +54,7 @@ test('a line ends at 0x0A alone: U+2028, U+2029 and U+0085 are text', async (t) 
   const text = `{"a":"x\u2028y\u2029z\u0085\\r"}`;
   writeFileSync(path, `${text}\n`);
 
-  const { lines } = await read(await open(t, path));
+  const { lines } = await read(open(t, path));
 
   assert.deepEqual(
     lines.map((line) => line.text),
@@ -67,7 +67,7 @@ test('lines of every length around the size of a chunk come whole, with their of
   const sizes = [1, 131_070, 131_071, 131_072, 131_073, 3, 500_000, 0, 7];
   writeFileSync(path, sizes.map((size) => 'x'.repeat(size) + '\n').join(''));
 
-  const { lines, end } = await read(await open(t, path));
+  const { lines, end } = await read(open(t, path));
 
   let offset = 0;
   const expected = sizes.map((size) => {
@@ -86,7 +86,7 @@ test('a line over the limit is skipped and counted, and the lines around it are 
   const path = logPath(t);
   writeFileSync(path, `before\n${'x'.repeat(300_000)}\nbehind\n`);
 
-  const { lines, end, oversized } = await read(await open(t, path, 200_000));
+  const { lines, end, oversized } = await read(open(t, path, 200_000));
 
   assert.deepEqual(
     lines.map(({ text }) => text),
@@ -97,13 +97,13 @@ test('a line over the limit is skipped and counted, and the lines around it are 
 });
 
 test('a log that does not exist is undefined, not an error', async (t) => {
-  assert.equal(await SessionLog.open(logPath(t), lineBytesMax), undefined);
+  assert.equal(SessionLog.open(logPath(t), lineBytesMax), undefined);
 });
 
 test('the lines behind an offset are counted without being read', async (t) => {
   const path = logPath(t);
   writeFileSync(path, 'a\nb\nc\nhalf');
-  const log = await open(t, path);
+  const log = open(t, path);
 
   assert.equal(await log.countLines(0), 3);
   assert.equal(await log.countLines(2), 2);
@@ -113,41 +113,41 @@ test('the lines behind an offset are counted without being read', async (t) => {
 test('a log that only grew continues, also under another inode', async (t) => {
   const path = logPath(t);
   writeFileSync(path, 'first\nsecond\n');
-  const mark = await (await open(t, path)).markAt(13);
+  const mark = open(t, path).markAt(13);
 
   writeFileSync(`${path}.new`, 'first\nsecond\nthird\n');
   renameSync(`${path}.new`, path);
 
-  assert.equal(await (await open(t, path)).continues(mark), true);
+  assert.equal(open(t, path).continues(mark), true);
 });
 
 test('a log that was cut and grew past the offset again is another one', async (t) => {
   const path = logPath(t);
   writeFileSync(path, `${'first\n'.repeat(300)}second\n`);
-  const mark = await (await open(t, path)).markAt(1807);
+  const mark = open(t, path).markAt(1807);
 
   truncateSync(path, 1500);
   appendFileSync(path, 'else\n'.repeat(200));
 
-  assert.equal(await (await open(t, path)).continues(mark), false);
+  assert.equal(open(t, path).continues(mark), false);
 });
 
 test('a log with another beginning is another one, however it goes on', async (t) => {
   const path = logPath(t);
   writeFileSync(path, `a\n${'same\n'.repeat(600)}`);
-  const mark = await (await open(t, path)).markAt(3002);
+  const mark = open(t, path).markAt(3002);
 
   writeFileSync(path, `b\n${'same\n'.repeat(600)}`);
-  const log = await open(t, path);
+  const log = open(t, path);
 
-  assert.equal(await log.continues(mark), false);
-  assert.equal(await log.startsWith(mark.head), false);
+  assert.equal(log.continues(mark), false);
+  assert.equal(log.startsWith(mark.head), false);
 });
 
 test('a file that nobody wrote to need not be opened again', async (t) => {
   const path = logPath(t);
   writeFileSync(path, 'a\n');
-  const mark = await (await open(t, path)).markAt(2);
+  const mark = open(t, path).markAt(2);
   const { statSync } = await import('node:fs');
 
   assert.equal(isUntouched(mark, statSync(path)), true);

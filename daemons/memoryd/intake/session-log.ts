@@ -1,9 +1,19 @@
 /** One session log as bytes: whole lines from an offset on, and marks by which the same log is known again. */
 import { createHash } from 'node:crypto';
-import { open, type FileHandle } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, read as readFile, readSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const readAside = promisify(readFile);
 
 /** One read of the file; what is in memory of a log at once, besides one line that is longer. */
 const chunkBytesMax = 128 * 1024;
+/**
+ * So much is read in place: it was just written and lies in memory, and a hop to the thread pool and back would take
+ * ten times as long. More may come from a slow disk, for which nobody else should wait.
+ */
+const bytesInPlaceMax = 64 * 1024;
+/** A pipe that somebody laid there must not hold up everything until a writer comes. */
+const readInPlace = constants.O_RDONLY | constants.O_NONBLOCK;
 const headBytesMax = 1024;
 const tailBytesMax = 256;
 const lineEnd = 0x0a;
@@ -65,31 +75,29 @@ export function isUntouched(mark: LogMark, file: FileFacts): boolean {
 }
 
 export class SessionLog {
-  readonly #file: FileHandle;
+  readonly #file: number;
   readonly #facts: FileFacts;
   readonly #lineBytesMax: number;
 
-  private constructor(file: FileHandle, facts: FileFacts, lineBytesMax: number) {
+  private constructor(file: number, facts: FileFacts, lineBytesMax: number) {
     this.#file = file;
     this.#facts = facts;
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** @returns undefined where there is no such file. */
-  static async open(path: string, lineBytesMax: number): Promise<SessionLog | undefined> {
-    let file: FileHandle;
+  /** To be closed. @returns undefined where there is no such file, or something else that is no file. */
+  static open(path: string, lineBytesMax: number): SessionLog | undefined {
+    let file: number;
     try {
-      file = await open(path, 'r');
+      file = openSync(path, readInPlace);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw error;
     }
-    try {
-      return new SessionLog(file, await file.stat(), lineBytesMax);
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
+    const facts = fstatSync(file);
+    if (facts.isFile()) return new SessionLog(file, facts, lineBytesMax);
+    closeSync(file);
+    return undefined;
   }
 
   get facts(): FileFacts {
@@ -128,7 +136,7 @@ export class SessionLog {
     return count;
   }
 
-  async markAt(offset: number): Promise<LogMark> {
+  markAt(offset: number): LogMark {
     const tailBytes = Math.min(offset, tailBytesMax);
     return {
       offset,
@@ -136,41 +144,41 @@ export class SessionLog {
       ino: this.#facts.ino,
       size: this.#facts.size,
       modifiedMs: this.#facts.mtimeMs,
-      head: await this.#sample(0, Math.min(offset, headBytesMax)),
-      tail: await this.#sample(offset - tailBytes, tailBytes),
+      head: this.#sample(0, Math.min(offset, headBytesMax)),
+      tail: this.#sample(offset - tailBytes, tailBytes),
     };
   }
 
   /** Whether this file still begins as it did and still holds what lay before the offset; it may have moved. */
-  async continues(mark: LogMark): Promise<boolean> {
-    if (this.size < mark.offset) return false;
-    if (!(await this.startsWith(mark.head))) return false;
-    const tail = await this.#sample(mark.offset - mark.tail.bytes, mark.tail.bytes);
+  continues(mark: LogMark): boolean {
+    if (this.size < mark.offset || !this.startsWith(mark.head)) return false;
+    const tail = this.#sample(mark.offset - mark.tail.bytes, mark.tail.bytes);
     return tail.digest === mark.tail.digest;
   }
 
-  async startsWith(head: Sample): Promise<boolean> {
-    return this.size >= head.bytes && (await this.#sample(0, head.bytes)).digest === head.digest;
+  startsWith(head: Sample): boolean {
+    return this.size >= head.bytes && this.#sample(0, head.bytes).digest === head.digest;
   }
 
-  async close(): Promise<void> {
-    await this.#file.close();
+  close(): void {
+    closeSync(this.#file);
   }
 
-  async #sample(position: number, bytes: number): Promise<Sample> {
+  #sample(position: number, bytes: number): Sample {
     const buffer = Buffer.alloc(bytes);
     let filled = 0;
     while (filled < bytes) {
-      const { bytesRead } = await this.#file.read(buffer, filled, bytes - filled, position + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
+      const read = readSync(this.#file, buffer, filled, bytes - filled, position + filled);
+      if (read === 0) break;
+      filled += read;
     }
     return { bytes, digest: createHash('sha256').update(buffer.subarray(0, filled)).digest('hex') };
   }
 
   async #read(chunk: Buffer, position: number): Promise<number> {
     const wanted = Math.min(chunk.length, this.size - position);
-    const { bytesRead } = await this.#file.read(chunk, 0, wanted, position);
+    if (wanted <= bytesInPlaceMax) return readSync(this.#file, chunk, 0, wanted, position);
+    const { bytesRead } = await readAside(this.#file, chunk, 0, wanted, position);
     return bytesRead;
   }
 }

@@ -1,5 +1,5 @@
 /** The folder of session logs: what lies in it, whether it is still the same folder, and word of changes. */
-import { watch, type FSWatcher } from 'node:fs';
+import { statSync, watch, type FSWatcher } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSessionId, sessionLogSuffix } from '../../../shared/protocol/sessions.ts';
@@ -35,15 +35,15 @@ export class SessionsFolder {
     return join(this.path, session + sessionLogSuffix);
   }
 
-  async mark(): Promise<FolderMark | undefined> {
-    const facts = await absentAsUndefined(stat(this.path));
+  mark(): FolderMark | undefined {
+    const facts = statSync(this.path, { throwIfNoEntry: false });
     if (facts === undefined || !facts.isDirectory()) return undefined;
     return { dev: facts.dev, ino: facts.ino, createdMs: facts.birthtimeMs };
   }
 
   /** Every log, in no order. */
   async list(): Promise<Listing> {
-    const folder = await this.mark();
+    const folder = this.mark();
     const logs: FoundLog[] = [];
     for (const session of await this.sessions()) {
       const file = await this.stat(session);

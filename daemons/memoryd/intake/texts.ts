@@ -1,5 +1,5 @@
 /** Reads what was said back from where it is kept: the session logs, and the records of runs. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import type { RecordOf } from '../../../shared/protocol/records.ts';
 import { keyOf } from '../plane/keys.ts';
 import type { IntakeStore } from './intake-store.ts';
@@ -59,17 +59,16 @@ export class KeptTexts implements Texts {
 
   /** Small reads in place: a hop to the thread pool and back would cost more than they do. */
   #readLog(session: string, wanted: readonly Wanted[]): (Item | undefined)[] {
-    let file: number;
+    let file: number | undefined;
     try {
-      file = openSync(this.#folder.pathOf(session), 'r');
+      file = openSync(this.#folder.pathOf(session), constants.O_RDONLY | constants.O_NONBLOCK);
+      const log = file;
+      return wanted.map((one) => readItem(log, one));
     } catch {
-      // Gone, or not mounted: the same as a text that is no longer there.
+      // Gone, or not mounted, or no file: the same as a text that is no longer there.
       return wanted.map(() => undefined);
-    }
-    try {
-      return wanted.map((one) => readItem(file, one));
     } finally {
-      closeSync(file);
+      if (file !== undefined) closeSync(file);
     }
   }
 
