@@ -80,7 +80,6 @@ export interface BlockReply {
 
 export const recallSources = ['message', 'tool', 'episode', 'summary'] as const;
 export type RecallSource = (typeof recallSources)[number];
-export const recallTiers = ['exact', 'words', 'loose', 'time'] as const;
 
 const recallParams = object(
   { query: text() },
