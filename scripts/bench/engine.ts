@@ -25,7 +25,8 @@ export interface Engine {
 
 export interface EngineKind {
   readonly name: string;
-  /** @throws where it is not installed */
+  /** What must be installed beside the benches for it. */
+  readonly packageName?: string;
   create(): Promise<Engine>;
 }
 

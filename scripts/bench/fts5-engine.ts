@@ -38,6 +38,7 @@ export function matchOf(query: string): string {
 
 export const fts5: EngineKind = {
   name: 'FTS5 porter, OR, stop words cut',
+  packageName: 'better-sqlite3',
   create: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'loopkeep-fts5-'));
     const path = join(folder, 'turns.db');

@@ -39,7 +39,7 @@ export class MemorydHome {
   }
 
   async start(): Promise<void> {
-    this.#daemon = await startDaemon('memoryd', this.home, { env: { LOOPKEEP_LOG_LEVEL: 'warn' } });
+    this.#daemon = await startDaemon('memoryd', this.home);
     this.#client = new Client(homeOf({ home: this.home }).memorySockets.ops, memorydProtocol, {
       unavailable: 'memory-unavailable',
       connectMs: startMs,

@@ -19,6 +19,7 @@ interface Options {
 
 export const minisearch: EngineKind = {
   name: 'MiniSearch, stop words, Porter2',
+  packageName: 'minisearch',
   create: async () => {
     const MiniSearch = createRequire(import.meta.url)('minisearch') as new (options: Options) => Index;
     const index = new MiniSearch({

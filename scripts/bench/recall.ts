@@ -6,6 +6,7 @@
  * DATA is a LoCoMo file, a folder of them, or LongMemEval's JSON. LoCoMo is asked twice: each conversation by itself, and
  * all in one index. With a gate, the status is 1 where our engine is below it, over categories 1 to 4.
  */
+import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { readCases, type Case, type Question } from './data.ts';
 import type { Cost, EngineKind } from './engine.ts';
@@ -159,6 +160,19 @@ function passes(outcome: Outcome | undefined, gate: string | undefined): boolean
   return isGood;
 }
 
+function isInstalled({ name, packageName }: EngineKind): boolean {
+  if (packageName === undefined) return true;
+  try {
+    createRequire(import.meta.url).resolve(packageName);
+    return true;
+  } catch {
+    process.stdout.write(
+      `${name}: left out, ${packageName} is not installed (npm ci --prefix scripts/bench)\n`,
+    );
+    return false;
+  }
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -182,7 +196,8 @@ if (data === undefined || kinds.includes(undefined)) {
   // A haystack of LongMemEval belongs to its question: all in one would hold the same sessions many times.
   const isShared = cases.length > 1 && cases.every(({ questions }) => questions.length > 1);
   const outcomes: Outcome[] = [];
-  for (const kind of kinds as EngineKind[]) outcomes.push(await run(kind, 'each by itself', apart));
+  const installed = (kinds as EngineKind[]).filter(isInstalled);
+  for (const kind of installed) outcomes.push(await run(kind, 'each by itself', apart));
   if (isShared)
     for (const kind of kinds as EngineKind[])
       outcomes.push(await run(kind, 'all in one', [{ name: 'all', cases }]));
