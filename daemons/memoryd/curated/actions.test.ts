@@ -21,7 +21,8 @@ function on(
   { limit = 2200, earlier = [], maySayCredentials = false, isBatch = Array.isArray(operations) }: Given = {},
 ): Outcome {
   const list = Array.isArray(operations) ? operations : [operations];
-  return act({ entries, limit, earlier, maySayCredentials }, list, isBatch);
+  const states = earlier.map((state) => ({ entries: state, by: 'loop' }));
+  return act({ entries, limit, earlier: states, maySayCredentials }, list, isBatch);
 }
 
 const add = (text: string): Operation => ({ action: 'add', text });
@@ -139,6 +140,14 @@ test('consolidate makes the file exactly these entries, and needs the version la
   assert.throws(
     () => on(entries, consolidate(versionOf(['a', 'b']))),
     refusal('memory-changed', { version: versionOf(entries), entries }),
+  );
+});
+
+test('a consolidation of a million entries is refused before anybody looks at each', () => {
+  const many = Array.from({ length: 1_000_000 }, () => 'x');
+  assert.throws(
+    () => on(['a'], { action: 'consolidate', entries: many, expect: versionOf(['a']) }),
+    refusal('memory-full', { need: 1_999_998 }),
   );
 });
 

@@ -9,11 +9,17 @@ import { renderEntry, sizeOf } from './file-format.ts';
 import type { Operation } from './memory-params.ts';
 import { nearestTo } from './similarity.ts';
 
-export interface Situation {
+/** What the file held before a change, and who had made that change. */
+interface Earlier {
+  readonly entries: readonly string[];
+  readonly by: string;
+}
+
+interface Situation {
   readonly entries: readonly string[];
   readonly limit: number;
   /** What the file held before its last change, before the one before that, and so on: where `undo` goes. */
-  readonly earlier: readonly (readonly string[])[];
+  readonly earlier: readonly Earlier[];
   /** A person may write down a credential; a model may not. */
   readonly maySayCredentials: boolean;
 }
@@ -134,6 +140,8 @@ function consolidate(run: Run, given: readonly string[], expect: string): void {
       },
     );
   }
+  // So many entries cannot fit, whatever they say: nobody looks at each of them.
+  if (given.length - 1 > Math.max(run.before.limit, sizeOf(run.before.entries))) checkSize(run.before, given);
   const entries = given.map((text, index) => acceptText(run, text, { index }));
   run.changed.push(...diffEntries(run.entries, entries));
   if (sameEntries(run.entries, entries)) run.notes.push('Nothing changed: these are the entries already.');
@@ -142,12 +150,15 @@ function consolidate(run: Run, given: readonly string[], expect: string): void {
 
 /** In a batch it takes back what the batch did first, then what the history holds. */
 function undo(run: Run): void {
-  const target = run.states.pop() ?? run.before.earlier[run.undone++];
+  const state = run.states.pop();
+  const earlier = state ? undefined : run.before.earlier[run.undone++];
+  const target = state ?? earlier?.entries;
   if (target === undefined) {
     run.undone = run.before.earlier.length;
     run.notes.push('Nothing changed: there is no change left to take back.');
     return;
   }
+  if (earlier?.by === 'hand') run.notes.push('This took back an edit that the person made by hand.');
   run.changed.push(...diffEntries(run.entries, target));
   run.entries = [...target];
 }

@@ -20,7 +20,7 @@ const titles: Readonly<Record<CuratedFile, string>> = {
 /** Whatever a reader could take for the fence, in any case and with blanks in it. */
 const fence = /<(?=[\s/\\]*memory\b)/giu;
 
-export type Blocked = Readonly<Record<CuratedFile, { file: ParsedFile; limit: number }>>;
+type Blocked = Readonly<Record<CuratedFile, { file: ParsedFile; limit: number }>>;
 
 export function blockOf(files: Blocked): BlockReply {
   const text = blockText(files);

@@ -23,7 +23,7 @@ import { OneAtATime } from './one-at-a-time.ts';
 import { lookAt, type Reading } from './reading.ts';
 import { restoredFrom } from './restoring.ts';
 
-export interface FileOptions {
+interface FileOptions {
   readonly dir: string;
   readonly name: FileName;
   readonly store: CuratedStore;

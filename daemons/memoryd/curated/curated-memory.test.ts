@@ -164,7 +164,9 @@ test('undo takes back a hand edit, and never what people had written before', as
   it.write('- theirs\n');
   await it.add('ours');
   it.write('- theirs\n- ours, edited\n');
-  assert.deepEqual((await it.call({ action: 'undo' })).entries, ['theirs', 'ours']);
+  const undone = await it.call({ action: 'undo' });
+  assert.deepEqual(undone.entries, ['theirs', 'ours']);
+  assert.match(undone.note ?? '', /made by hand/);
   assert.deepEqual((await it.call({ action: 'undo' })).entries, ['theirs']);
   assert.deepEqual((await it.call({ action: 'undo' })).entries, ['theirs']);
 });

@@ -21,7 +21,7 @@ export interface Seen {
 }
 
 /** Far beyond any limit a person would set; it keeps a wrong file from filling the memory. */
-export const fileBytesMax = 4 * 1024 * 1024;
+const fileBytesMax = 4 * 1024 * 1024;
 /** A file touched this recently may still be being written by an editor. */
 const settleMs = 20;
 const settleTriesMax = 8;

@@ -8,6 +8,8 @@ export interface Changed {
 
 /** Beyond this many comparisons lists are compared as sets: only a file made by a program is so long. */
 const comparisonsMax = 1_000_000;
+/** Beyond this many pairs nobody asks which entry was reworded to which. */
+const pairsMax = 2500;
 /** An entry that went and one that came in its place are one entry that was reworded, from here on. */
 const rewordedMin = 0.5;
 
@@ -17,22 +19,27 @@ export function sameEntries(left: readonly string[], right: readonly string[]): 
 
 /** The entries that went, came or were reworded; one that only moved is no change of what the file says. */
 export function diffEntries(before: readonly string[], after: readonly string[]): Changed[] {
-  const { gone, come } = unmatched(before, after);
-  if (gone.length * come.length > comparisonsMax) return [...gone.map(removed), ...come.map(added)];
-  const changed: Changed[] = [];
-  for (const { text, place } of gone) {
-    const moved = come.findIndex((other) => other.text === text);
-    if (moved >= 0) {
-      come.splice(moved, 1);
-      continue;
-    }
-    const reworded = come.findIndex(
-      (other) => other.place === place && kinship(text, other.text) >= rewordedMin,
-    );
-    const after = reworded < 0 ? null : (come.splice(reworded, 1)[0]?.text ?? null);
-    changed.push({ before: text, after });
-  }
+  const { gone, come } = withoutMoved(unmatched(before, after));
+  if (gone.length * come.length > pairsMax) return [...gone.map(removed), ...come.map(added)];
+  const changed = gone.map(({ text, place }): Changed => {
+    const reworded = come.findIndex((one) => one.place === place && kinship(text, one.text) >= rewordedMin);
+    return { before: text, after: reworded < 0 ? null : (come.splice(reworded, 1)[0]?.text ?? null) };
+  });
   return [...changed, ...come.map(added)];
+}
+
+/** What went in one place and came in another is still there. */
+function withoutMoved({ gone, come }: Unmatched): Unmatched {
+  const moved = new Map<string, number>();
+  for (const { text } of come) moved.set(text, (moved.get(text) ?? 0) + 1);
+  const stays = (count: Map<string, number>) => (one: Loose) => {
+    const left = count.get(one.text) ?? 0;
+    count.set(one.text, left - 1);
+    return left <= 0;
+  };
+  const left = new Map<string, number>();
+  for (const { text } of gone) left.set(text, (left.get(text) ?? 0) + 1);
+  return { gone: gone.filter(stays(moved)), come: come.filter(stays(left)) };
 }
 
 function removed({ text }: Loose): Changed {
@@ -57,13 +64,18 @@ export function applyChanges(entries: readonly string[], changed: readonly Chang
   return result;
 }
 
+interface Unmatched {
+  readonly gone: Loose[];
+  readonly come: Loose[];
+}
+
 interface Loose {
   readonly text: string;
   /** How many kept entries stand before it: the gap it is in. */
   readonly place: number;
 }
 
-function unmatched(before: readonly string[], after: readonly string[]): { gone: Loose[]; come: Loose[] } {
+function unmatched(before: readonly string[], after: readonly string[]): Unmatched {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
@@ -79,7 +91,7 @@ function unmatched(before: readonly string[], after: readonly string[]): { gone:
 }
 
 /** What is left of both when the longest common subsequence is taken out. */
-function bySequence(left: readonly string[], right: readonly string[]): { gone: Loose[]; come: Loose[] } {
+function bySequence(left: readonly string[], right: readonly string[]): Unmatched {
   const width = right.length + 1;
   const longest = new Uint32Array((left.length + 1) * width);
   const at = (row: number, column: number) => longest[row * width + column] ?? 0;
@@ -110,7 +122,7 @@ function bySequence(left: readonly string[], right: readonly string[]): { gone: 
   return { gone, come };
 }
 
-function asSets(left: readonly string[], right: readonly string[]): { gone: Loose[]; come: Loose[] } {
+function asSets(left: readonly string[], right: readonly string[]): Unmatched {
   const [had, has] = [new Set(left), new Set(right)];
   return {
     gone: left.filter((text) => !has.has(text)).map((text, place) => ({ text, place })),

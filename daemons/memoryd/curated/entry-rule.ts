@@ -1,7 +1,7 @@
 /** The one rule for what text may be an entry, for every way in: tool, batch, import, and a hand edit that is reported. */
 import { AppError } from '../../../shared/errors.ts';
 
-export type BreachReason = 'empty' | 'invisible' | 'control' | 'bidi' | 'line-separator';
+type BreachReason = 'empty' | 'invisible' | 'control' | 'bidi' | 'line-separator';
 
 /** What breaks the rule, and where: `offset` counts the code points before it. */
 export interface Breach {
@@ -33,7 +33,7 @@ export function normalizeEntry(text: string): string {
   return withLineFeeds(text).trim();
 }
 
-export function withLineFeeds(text: string): string {
+function withLineFeeds(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n');
 }
 

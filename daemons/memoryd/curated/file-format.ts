@@ -12,7 +12,7 @@ import { codePoints, normalizeEntry } from './entry-rule.ts';
 import { invalidUtf8At } from './utf8.ts';
 
 /** How the file was written, so that it can be written back the same way. */
-export interface FileStyle {
+interface FileStyle {
   readonly hasBom: boolean;
   readonly lineEnd: '\n' | '\r\n';
   /** The preamble's own text, with its line ends and blank lines. */

@@ -34,8 +34,9 @@ export interface Change {
 }
 
 /** What the file held before a change, and which change that was. */
-export interface Earlier {
+interface EarlierState {
   readonly seq: number;
+  readonly by: Change['by'];
   readonly entries: readonly string[];
 }
 
@@ -88,8 +89,8 @@ export class History {
    * Where `count` undos lead, the nearest first.
    * @param pending a change that is made but not stored yet: the last one, then
    */
-  async earlier(count: number, pending?: Change): Promise<Earlier[]> {
-    const found: Earlier[] = [];
+  async earlier(count: number, pending?: Change): Promise<EarlierState[]> {
+    const found: EarlierState[] = [];
     let skipFrom = Number.POSITIVE_INFINITY;
     let candidate = pending;
     let state = pending?.entries;
@@ -97,7 +98,8 @@ export class History {
       // One that cannot be read is taken back by its own neighbour's word on what it was made on.
       if (candidate) {
         const entries = change?.entries ?? applyChanges(candidate.entries, inverted(candidate.changed));
-        if (!state || !sameEntries(entries, state)) found.push({ seq: candidate.seq, entries });
+        if (!state || !sameEntries(entries, state))
+          found.push({ seq: candidate.seq, by: candidate.by, entries });
         if (found.length >= count) return found;
         state = entries;
       }
@@ -109,7 +111,8 @@ export class History {
       if (change.took_back === undefined) candidate = change;
       else skipFrom = change.took_back;
     }
-    if (candidate && candidate.entries.length > 0) found.push({ seq: candidate.seq, entries: [] });
+    if (candidate && candidate.entries.length > 0)
+      found.push({ seq: candidate.seq, by: candidate.by, entries: [] });
     return found;
   }
 

@@ -56,12 +56,7 @@ export async function judge(
   const { operations, isBatch, reason, origin } = request;
   const undos = operations.filter(({ action }) => action === 'undo').length;
   const earlier = undos === 0 ? [] : await history.earlier(undos, hand);
-  const situation = {
-    entries,
-    limit,
-    earlier: earlier.map((state) => state.entries),
-    maySayCredentials: by === 'ops',
-  };
+  const situation = { entries, limit, earlier, maySayCredentials: by === 'ops' };
   const outcome = act(situation, operations, isBatch);
   if (sameEntries(outcome.entries, entries)) return { outcome };
   const tookBack = isBatch ? undefined : earlier[0]?.seq;

@@ -3,7 +3,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { acceptEntry } from './entry-rule.ts';
 import { parse, render, sizeOf, type ParsedFile } from './file-format.ts';
 
-export interface Restored {
+interface Restored {
   readonly bytes: Buffer;
   readonly entries: readonly string[];
 }

@@ -66,7 +66,7 @@ function stateOf({
   hasOnlyText: boolean;
 }): { state: string; message?: string } {
   if (breaches > 0)
-    return { state: 'breaches', message: `${breaches} entries hold what an entry may not hold` };
+    return { state: 'breaches', message: `entries that hold what an entry may not hold: ${breaches}` };
   if (used > limit) return { state: 'over-limit', message: `${used - limit} characters over the limit` };
   if (hasOnlyText) {
     return {
