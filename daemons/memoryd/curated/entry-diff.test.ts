@@ -66,8 +66,10 @@ test('the nearest entries come best first, and always one', () => {
 });
 
 test('near-duplicates point at the earlier entry', () => {
-  assert.deepEqual(
-    nearDuplicates(['Ann likes green tea', 'Debian 12', 'ann likes green tea.', 'a cat']),
-    [undefined, undefined, 0, undefined],
-  );
+  assert.deepEqual(nearDuplicates(['Ann likes green tea', 'Debian 12', 'ann likes green tea.', 'a cat']), [
+    undefined,
+    undefined,
+    0,
+    undefined,
+  ]);
 });
