@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { Lab, callTool, say, type RawMessage } from '../../daemons/loopd/testing/channel-lab.ts';
+import type { RawMessage } from '../../daemons/loopd/testing/channel-clients.ts';
+import { Lab, callTool, say } from '../../daemons/loopd/testing/channel-lab.ts';
 import { AppError } from '../../shared/errors.ts';
 import { bridgeAcp } from './acp.ts';
 

@@ -11,7 +11,7 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestError } from '@agentclientprotocol/sdk';
 import { startDaemon, temporaryHome, type RunningDaemon } from '../../../shared/testing/start-daemon.ts';
-import { TestClient } from '../testing/channel-lab.ts';
+import { TestClient } from '../testing/channel-clients.ts';
 import { FakeModel } from '../testing/fake-model.ts';
 import type { FakeStep } from '../testing/fake-step.ts';
 

@@ -1,7 +1,8 @@
 /** Goal: no client can hurt the channel or another client. Method: raw bytes over the real socket. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lab, say, type RawClient } from '../testing/channel-lab.ts';
+import type { RawClient } from '../testing/channel-clients.ts';
+import { Lab, say } from '../testing/channel-lab.ts';
 
 const list = (id: number | string) => ({ id, method: 'session/list', params: {} });
 const still = async (client: RawClient) =>

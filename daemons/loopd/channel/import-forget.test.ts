@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RequestError } from '@agentclientprotocol/sdk';
 import { AppError } from '../../../shared/errors.ts';
-import { callTool, Lab, say, type TestClient } from '../testing/channel-lab.ts';
+import type { TestClient } from '../testing/channel-clients.ts';
+import { callTool, Lab, say } from '../testing/channel-lab.ts';
 
 const at = '2024-05-08T13:56:00.000Z';
 const conversation = {
