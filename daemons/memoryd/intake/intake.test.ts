@@ -231,6 +231,19 @@ test('a log that is missing at a start is told, and nothing of it is dropped', a
   assert.deepEqual(await f.found('kettle'), ['kettle']);
 });
 
+test('a missing log whose session is forgotten is missing no longer', async (t) => {
+  const f = await IntakeFixture.caughtUp(t);
+  f.say('a', 'kettle');
+  f.say('b', 'spoon');
+  await f.intake.caughtUp();
+  f.delete('a');
+  await f.restart();
+  const before = f.intake.status().sessions.missing;
+  await f.intake.forget({ session: 'a' });
+
+  assert.deepEqual([before, f.intake.status().sessions.missing], [['a'], []]);
+});
+
 test('a session that never was, and what is no session id, is unknown', async (t) => {
   const f = await IntakeFixture.caughtUp(t);
 

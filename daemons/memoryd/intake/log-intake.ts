@@ -55,12 +55,17 @@ export class LogIntake {
   readonly troubles = new LogTroubles();
   #watchTimer: NodeJS.Timeout | undefined;
   #isStopping = false;
-  /** Sessions in the index of which there is no log, though nobody said that it is gone. */
-  missing: readonly string[] = [];
+  #missing: readonly string[] = [];
   logs = 0;
 
   constructor(options: LogIntakeOptions) {
     this.#options = options;
+  }
+
+  /** Sessions in the index of which there is no log, though nobody said that it is gone. */
+  get missing(): readonly string[] {
+    const { tombstones } = this.#options;
+    return this.#missing.filter((session) => tombstones.get(session)?.whole !== true);
   }
 
   /**
@@ -246,9 +251,9 @@ export class LogIntake {
     const present = new Set(logs.map(({ session }) => session));
     const known = await fed.knownSessions();
     const missing = known.filter((session) => !present.has(session));
-    if (missing.length > this.missing.length)
+    if (missing.length > this.#missing.length)
       this.#options.log.warn({ missing: missing.length }, 'sessions without a log are kept in the index');
-    this.missing = missing;
+    this.#missing = missing;
     for (const session of present) {
       const counts = fed.sessions.progressOf(session)?.counts;
       if (counts !== undefined) this.troubles.noteLines(session, counts);
