@@ -1,7 +1,7 @@
 /** Goal: what can be found is what was said and done, and nothing that memory itself put in. Method: whole sessions through the intake. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallNames } from './call-names.ts';
+import { OwnWords } from './own-words.ts';
 import { baseline, IntakeFixture } from './testing/intake-fixture.ts';
 
 const assistant = (text: string, ...calls: object[]) => ({
@@ -85,6 +85,44 @@ test('a result of recall that comes in a later reading of the log is not found e
   assert.deepEqual(await f.found('kettle'), []);
 });
 
+test('what was answered by rule, from recall and memory, never comes back as history', async (t) => {
+  const f = await IntakeFixture.create(t);
+  f.begin('s', { model: 'builtin' });
+  f.write('s', { type: 'turn', turn: 1, text: 'kettle asked' });
+  f.write('s', { ...assistant('kettle quoted'), usage: {} });
+  await f.start();
+  await f.restart();
+  f.write('s', { type: 'turn', turn: 2, text: 'kettle asked again' });
+  f.write('s', assistant('kettle quoted again'));
+  await f.intake.updated('s');
+  const before = await f.found('kettle');
+  await f.intake.reindex();
+
+  assert.deepEqual(before, ['kettle asked', 'kettle asked again']);
+  assert.deepEqual(await f.found('kettle'), before);
+});
+
+test('only the replies by rule are left out of a session that had a model before or since', async (t) => {
+  const f = await IntakeFixture.create(t);
+  f.begin('attached', { model: 'builtin' });
+  f.write('attached', { ...assistant('kettle by rule'), usage: {} });
+  f.write('attached', { ...assistant('kettle by a model'), usage: { completion_tokens: 4 } });
+  f.begin('detached', { model: 'some.gguf' });
+  f.write('detached', { ...assistant('kettle by another model'), usage: { completion_tokens: 4 } });
+  f.write('detached', { ...assistant('kettle by rule since'), usage: {} });
+  f.begin('brought', { model: 'imported' });
+  f.write('brought', assistant('kettle from elsewhere'));
+  f.write('brought', { ...assistant('kettle with odd counts'), usage: null });
+  await f.start();
+
+  assert.deepEqual(await f.found('kettle'), [
+    'kettle by a model',
+    'kettle by another model',
+    'kettle from elsewhere',
+    'kettle with odd counts',
+  ]);
+});
+
 test("the loop's own sentences for calls that did not run are not found", async (t) => {
   const f = await IntakeFixture.create(t);
   f.begin('s');
@@ -114,11 +152,11 @@ test('a lone surrogate in a log is repaired on the way', async (t) => {
 });
 
 test('a turn with more calls than are kept forgets the oldest, and ends with the next turn', () => {
-  const names = new CallNames();
+  const names = new OwnWords();
   const calls = Array.from({ length: 600 }, (_, at) => call(`${at}`, 'recall'));
   names.take({ ...assistant('', ...calls), v: 1, seq: 1, at: '' } as never);
 
-  assert.equal(names.open.length, 512);
+  assert.equal(names.state.openCalls.length, 512);
   names.take({ type: 'turn', turn: 1, text: '', v: 1, seq: 2, at: '' });
-  assert.deepEqual(names.open, []);
+  assert.deepEqual(names.state.openCalls, []);
 });

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import type { Log } from '../../../shared/log.ts';
 import type { SessionRecord } from '../../../shared/protocol/sessions.ts';
 import type { Item, SessionFacts } from '../recall/item.ts';
-import { CallNames } from './call-names.ts';
 import type { IndexPort } from './index-port.ts';
 import { factsOf, itemOfRecord, sessionOf } from './items.ts';
+import { OwnWords } from './own-words.ts';
 import { readLine } from './session-line.ts';
 import { isUntouched, SessionLog, type FileFacts, type LineBatch, type LogLine } from './session-log.ts';
 import {
@@ -174,7 +174,7 @@ const itemsDue = 512;
 /** The state of reading one log. */
 class Reading {
   readonly #session: string;
-  readonly #calls: CallNames;
+  readonly #ownWords: OwnWords;
   readonly #forgottenLines: ReadonlySet<string>;
   #facts: SessionFacts | undefined;
   #firstLine: string | undefined;
@@ -187,7 +187,7 @@ class Reading {
 
   constructor(session: string, known: SessionProgress | undefined, tombstone: Tombstone | undefined) {
     this.#session = session;
-    this.#calls = new CallNames(known?.openCalls);
+    this.#ownWords = new OwnWords(known);
     this.#forgottenLines = new Set(tombstone?.lines);
     this.#counts = known?.counts ?? noLines;
     this.#nextSeq = known?.nextSeq ?? 0;
@@ -237,7 +237,7 @@ class Reading {
       origin: facts.origin,
       startedMs: facts.startedMs,
       nextSeq: this.#nextSeq,
-      openCalls: this.#calls.open,
+      ...this.#ownWords.state,
       counts: this.#counts,
     };
     return { facts, items, progress };
@@ -253,7 +253,7 @@ class Reading {
     this.#nextSeq = record.seq + 1;
     this.#facts ??= factsOf(this.#session, record);
     this.#count({ records: 1 });
-    const isFindable = this.#calls.take(record);
+    const isFindable = this.#ownWords.take(record);
     if (isFindable && !this.#isForgotten(line)) this.#takeRecord(record, line, read.start);
   }
 

@@ -1,10 +1,10 @@
 /** How far one session log was read, as it is kept in the index beside what was read. */
 import type { SessionFacts } from '../recall/item.ts';
-import type { OpenCalls } from './call-names.ts';
+import type { OwnWordsState } from './own-words.ts';
 import type { LogMark } from './session-log.ts';
 import type { FolderMark } from './sessions-folder.ts';
 
-export interface SessionProgress {
+export interface SessionProgress extends OwnWordsState {
   readonly log: LogMark;
   /** All whole lines were read that the log had then; otherwise more of them follow. */
   readonly isAtEnd: boolean;
@@ -16,7 +16,6 @@ export interface SessionProgress {
   readonly startedMs: number;
   /** Of the next record that is new; lower ones were read before. */
   readonly nextSeq: number;
-  readonly openCalls: OpenCalls;
   readonly counts: LineCounts;
 }
 
