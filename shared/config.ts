@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { AppError } from './errors.ts';
+import { defaultHome } from './home.ts';
 import type { Setting, SettingsOf, SettingsTable } from './settings.ts';
 
 export const systemConfigFolder = '/etc/loopkeep';
@@ -29,11 +30,12 @@ const anyKey = '*';
 
 /** @throws AppError config-invalid, naming file and line */
 export function readConfig<T extends SettingsTable>(table: T, { name, file, home }: ReadOptions): Config<T> {
-  const envHome = process.env['LOOPKEEP_HOME'];
-  const candidates = [home, envHome].filter((folder) => folder !== undefined && folder !== '');
+  // A home that somebody names is complete: on a device, its settings would point at the device's own store.
+  const named = home || process.env['LOOPKEEP_HOME'];
+  const folders = named ? [named] : [systemConfigFolder, defaultHome()];
   const found =
     file === undefined
-      ? firstReadable([...candidates, systemConfigFolder].map((folder) => join(folder ?? '', `${name}.toml`)))
+      ? firstReadable(folders.map((folder) => join(folder, `${name}.toml`)))
       : { path: file, text: readOrFail(file) };
   const given = found === undefined ? {} : parseToml(found.text, found.path);
   const origins = new Map<string, string>();

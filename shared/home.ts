@@ -21,9 +21,13 @@ export interface HomeParts {
   readonly store?: string;
 }
 
+export function defaultHome(): string {
+  return join(homedir(), '.loopkeep');
+}
+
 /** Empty strings count as absent, as they do in the configuration files. */
 export function homeOf(parts: HomeParts): Home {
-  const home = resolve(parts.home || process.env['LOOPKEEP_HOME'] || join(homedir(), '.loopkeep'));
+  const home = resolve(parts.home || process.env['LOOPKEEP_HOME'] || defaultHome());
   const part = (name: Exclude<keyof HomeParts, 'home'>) => resolve(parts[name] || join(home, name));
   const socket = (role: Role) => join(part('run'), `${role}-memory`, 'memory.sock');
   return {
