@@ -1,8 +1,8 @@
 /** Where a text is said in session logs: which can be forgotten here, and which only their owner can rewrite. */
 import type { SessionRecord } from '../../../shared/protocol/sessions.ts';
+import { digestOf } from './digest.ts';
 import { itemOfRecord } from './items.ts';
 import { saysIn, type Matcher } from './matcher.ts';
-import { digestOf } from './session-feed.ts';
 import { readLine } from './session-line.ts';
 import { SessionLog } from './session-log.ts';
 import type { SessionsFolder } from './sessions-folder.ts';
@@ -12,7 +12,7 @@ export interface FoundInLog {
   /** Somewhere besides the baseline. */
   readonly isSaid: boolean;
   readonly isInBaseline: boolean;
-  /** Records that can be found by recall, with the sha256 of their lines. */
+  /** Records that can be found by recall, with the digests of their lines. */
   readonly records: readonly { readonly record: number; readonly line: string }[];
 }
 
@@ -46,7 +46,8 @@ async function findIn(log: SessionLog, session: string, matches: Matcher): Promi
       isInBaseline ||= saysIn(baseline, matches);
       if (!saysIn(rest, matches)) continue;
       isSaid = true;
-      if (itemOfRecord(record, '') !== undefined) records.push({ record: record.seq, line: digestOf(line) });
+      if (itemOfRecord(record, '') !== undefined)
+        records.push({ record: record.seq, line: digestOf(line.bytes) });
     }
   }
   return { session, isSaid, isInBaseline, records };

@@ -201,8 +201,7 @@ export class LogIntake {
     if (mark === undefined) return false;
     const others = await folder.sessions();
     if (others.length > 0) return true;
-    const { folder: known } = progress;
-    return known?.dev === mark.dev && known.ino === mark.ino && known.createdMs === mark.createdMs;
+    return progress.folder === mark;
   }
 
   async #sweep(): Promise<void> {

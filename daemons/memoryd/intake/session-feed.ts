@@ -1,8 +1,8 @@
 /** Reads one session log on from where it stopped, into the index. */
-import { createHash } from 'node:crypto';
 import type { Log } from '../../../shared/log.ts';
 import type { SessionRecord } from '../../../shared/protocol/sessions.ts';
 import type { Item, SessionFacts } from '../recall/item.ts';
+import { digestOf } from './digest.ts';
 import type { IndexPort } from './index-port.ts';
 import { factsOf, itemOfRecord, sessionOf } from './items.ts';
 import { OwnWords } from './own-words.ts';
@@ -16,7 +16,7 @@ import {
   type LineCounts,
   type SessionProgress,
 } from './session-progress.ts';
-import type { FolderMark, SessionsFolder } from './sessions-folder.ts';
+import type { SessionsFolder } from './sessions-folder.ts';
 import type { KeptTexts } from './texts.ts';
 import type { Tombstone, Tombstones } from './tombstones.ts';
 
@@ -97,7 +97,7 @@ export class SessionFeed {
     }
   }
 
-  /** sha256 of the first line of the log; undefined where there is none. */
+  /** Digest of the first line of the log; undefined where there is none. */
   async firstLine(session: string): Promise<string | undefined> {
     const log = this.#open(session);
     if (log === undefined) return undefined;
@@ -145,7 +145,7 @@ export class SessionFeed {
 
 interface Reached {
   readonly log: SessionLog;
-  readonly folder: FolderMark | undefined;
+  readonly folder: string | undefined;
   readonly isAtEnd: boolean;
 }
 
@@ -158,13 +158,9 @@ export async function dropProgress(index: IndexPort, session: string): Promise<v
 async function firstLineOf(log: SessionLog): Promise<string | undefined> {
   for await (const { lines } of log.lines(0)) {
     const [first] = lines;
-    if (first !== undefined) return digestOf(first);
+    if (first !== undefined) return digestOf(first.bytes);
   }
   return undefined;
-}
-
-export function digestOf({ bytes }: LogLine): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** Items are handed on when they hold so much text, so that a huge log takes no more memory than a small one. */
@@ -244,7 +240,7 @@ class Reading {
   }
 
   #takeLine(line: LogLine): void {
-    this.#firstLine ??= digestOf(line);
+    this.#firstLine ??= digestOf(line.bytes);
     const read = readLine(line.bytes);
     if (read === undefined) return this.#count({ unreadable: 1 });
     if (read.start > 0) this.#count({ salvaged: 1 });
@@ -267,7 +263,7 @@ class Reading {
   }
 
   #isForgotten(line: LogLine): boolean {
-    return this.#forgottenLines.size > 0 && this.#forgottenLines.has(digestOf(line));
+    return this.#forgottenLines.size > 0 && this.#forgottenLines.has(digestOf(line.bytes));
   }
 
   #count(more: Partial<LineCounts>): void {

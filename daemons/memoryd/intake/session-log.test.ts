@@ -141,7 +141,6 @@ test('a log with another beginning is another one, however it goes on', async (t
   const log = open(t, path);
 
   assert.equal(log.continues(mark), false);
-  assert.equal(log.startsWith(mark.head), false);
 });
 
 test('a file that nobody wrote to need not be opened again', async (t) => {

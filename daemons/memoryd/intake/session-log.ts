@@ -1,7 +1,7 @@
 /** One session log as bytes: whole lines from an offset on, and marks by which the same log is known again. */
-import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, read as readFile, readSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { digestOf } from './digest.ts';
 
 const readAside = promisify(readFile);
 
@@ -29,15 +29,10 @@ export interface LogMark {
   readonly ino: number;
   readonly size: number;
   readonly modifiedMs: number;
-  readonly head: Sample;
-  readonly tail: Sample;
-}
-
-/** Some bytes of a log: the first ones, or the last ones before the offset. */
-export interface Sample {
-  readonly bytes: number;
-  /** sha256, lower-case hex. */
-  readonly digest: string;
+  /** Digest of the first bytes, up to the offset or as many as are looked at. */
+  readonly head: string;
+  /** Digest of the last bytes before the offset. */
+  readonly tail: string;
 }
 
 export interface LogLine {
@@ -137,34 +132,36 @@ export class SessionLog {
   }
 
   markAt(offset: number): LogMark {
-    const tailBytes = Math.min(offset, tailBytesMax);
     return {
       offset,
       dev: this.#facts.dev,
       ino: this.#facts.ino,
       size: this.#facts.size,
       modifiedMs: this.#facts.mtimeMs,
-      head: this.#sample(0, Math.min(offset, headBytesMax)),
-      tail: this.#sample(offset - tailBytes, tailBytes),
+      ...this.#samplesAt(offset),
     };
   }
 
   /** Whether this file still begins as it did and still holds what lay before the offset; it may have moved. */
   continues(mark: LogMark): boolean {
-    if (this.size < mark.offset || !this.startsWith(mark.head)) return false;
-    const tail = this.#sample(mark.offset - mark.tail.bytes, mark.tail.bytes);
-    return tail.digest === mark.tail.digest;
-  }
-
-  startsWith(head: Sample): boolean {
-    return this.size >= head.bytes && this.#sample(0, head.bytes).digest === head.digest;
+    if (this.size < mark.offset) return false;
+    const { head, tail } = this.#samplesAt(mark.offset);
+    return head === mark.head && tail === mark.tail;
   }
 
   close(): void {
     closeSync(this.#file);
   }
 
-  #sample(position: number, bytes: number): Sample {
+  #samplesAt(offset: number): Pick<LogMark, 'head' | 'tail'> {
+    const tailBytes = Math.min(offset, tailBytesMax);
+    return {
+      head: this.#sample(0, Math.min(offset, headBytesMax)),
+      tail: this.#sample(offset - tailBytes, tailBytes),
+    };
+  }
+
+  #sample(position: number, bytes: number): string {
     const buffer = Buffer.alloc(bytes);
     let filled = 0;
     while (filled < bytes) {
@@ -172,7 +169,7 @@ export class SessionLog {
       if (read === 0) break;
       filled += read;
     }
-    return { bytes, digest: createHash('sha256').update(buffer.subarray(0, filled)).digest('hex') };
+    return digestOf(buffer.subarray(0, filled));
   }
 
   async #read(chunk: Buffer, position: number): Promise<number> {

@@ -2,15 +2,14 @@
 import type { SessionFacts } from '../recall/item.ts';
 import type { OwnWordsState } from './own-words.ts';
 import type { LogMark } from './session-log.ts';
-import type { FolderMark } from './sessions-folder.ts';
 
 export interface SessionProgress extends OwnWordsState {
   readonly log: LogMark;
   /** All whole lines were read that the log had then; otherwise more of them follow. */
   readonly isAtEnd: boolean;
   /** The folder that the log lay in. */
-  readonly folder: FolderMark | undefined;
-  /** sha256 of the first line, by which a forgotten log is known again. */
+  readonly folder: string | undefined;
+  /** Digest of the first line, by which a forgotten log is known again. */
   readonly firstLine: string | undefined;
   readonly origin: SessionFacts['origin'];
   readonly startedMs: number;
@@ -44,7 +43,7 @@ export const noLines: LineCounts = {
 };
 
 const keyPrefix = 'log/';
-const version = 1;
+const version = 2;
 
 export const sessionKeys = keyPrefix;
 
@@ -56,13 +55,49 @@ export function sessionOfKey(key: string): string {
   return key.slice(keyPrefix.length);
 }
 
-export function writeProgress(progress: SessionProgress): string {
-  return JSON.stringify({ v: version, ...progress });
+/** As a list without names: there is one for each session, written anew with each reading. */
+export function writeProgress({ log, counts, ...progress }: SessionProgress): string {
+  const { offset, dev, ino, size, modifiedMs, head, tail } = log;
+  const {
+    isAtEnd,
+    folder = null,
+    firstLine = null,
+    origin,
+    startedMs,
+    nextSeq,
+    openCalls,
+    isByRule,
+  } = progress;
+  const place = [offset, dev, ino, size, modifiedMs, head, tail, isAtEnd ? 1 : 0, folder, firstLine];
+  const reading = [origin, startedMs, nextSeq, openCalls, isByRule === true ? 1 : 0];
+  return JSON.stringify([version, ...place, ...reading, ...countNames.map((name) => counts[name])]);
 }
+
+const countNames = ['records', 'items', 'unreadable', 'oversized', 'salvaged', 'repeated'] as const;
+
+type Place = [number, number, number, number, number, string, string, number, string | null, string | null];
+type Reading = [SessionFacts['origin'], number, number, OwnWordsState['openCalls'], number];
+type Counts = [number, number, number, number, number, number];
 
 /** @returns undefined for none, and for one of another version: then the log is read anew. */
 export function readProgress(value: string | undefined): SessionProgress | undefined {
   if (value === undefined || value === '') return undefined;
-  const progress = JSON.parse(value) as SessionProgress & { v: number };
-  return progress.v === version ? progress : undefined;
+  const parsed = JSON.parse(value) as [number, ...Place, ...Reading, ...Counts];
+  if (!Array.isArray(parsed) || parsed[0] !== version) return undefined;
+  const [, ...fields] = parsed;
+  const [offset, dev, ino, size, modifiedMs, head, tail, isAtEnd, folder, firstLine, ...rest] = fields;
+  const [origin, startedMs, nextSeq, openCalls, isByRule, ...counts] = rest;
+  const [records, items, unreadable, oversized, salvaged, repeated] = counts;
+  return {
+    log: { offset, dev, ino, size, modifiedMs, head, tail },
+    isAtEnd: isAtEnd === 1,
+    folder: folder ?? undefined,
+    firstLine: firstLine ?? undefined,
+    origin,
+    startedMs,
+    nextSeq,
+    openCalls,
+    isByRule: isByRule === 1,
+    counts: { records, items, unreadable, oversized, salvaged, repeated },
+  };
 }

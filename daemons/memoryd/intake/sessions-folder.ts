@@ -3,14 +3,8 @@ import { statSync, watch, type FSWatcher } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSessionId, sessionLogSuffix } from '../../../shared/protocol/sessions.ts';
+import { digestOf } from './digest.ts';
 import type { FileFacts } from './session-log.ts';
-
-/** Tells a folder from another one in its place: a mount that is missing leaves one that was never the same. */
-export interface FolderMark {
-  readonly dev: number;
-  readonly ino: number;
-  readonly createdMs: number;
-}
 
 export interface FoundLog {
   readonly session: string;
@@ -19,7 +13,7 @@ export interface FoundLog {
 
 export interface Listing {
   /** Undefined where there is no folder. */
-  readonly folder: FolderMark | undefined;
+  readonly folder: string | undefined;
   readonly logs: readonly FoundLog[];
 }
 
@@ -35,10 +29,14 @@ export class SessionsFolder {
     return join(this.path, session + sessionLogSuffix);
   }
 
-  mark(): FolderMark | undefined {
+  /**
+   * Tells the folder from another one in its place: where a mount is missing there is one that was never the same.
+   * Undefined where there is none.
+   */
+  mark(): string | undefined {
     const facts = statSync(this.path, { throwIfNoEntry: false });
     if (facts === undefined || !facts.isDirectory()) return undefined;
-    return { dev: facts.dev, ino: facts.ino, createdMs: facts.birthtimeMs };
+    return digestOf(`${facts.dev} ${facts.ino} ${facts.birthtimeMs}`);
   }
 
   /** Every log, in no order. */

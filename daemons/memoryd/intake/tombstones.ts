@@ -9,11 +9,11 @@ export interface Tombstone {
   /** All of the session; otherwise only some lines of it. */
   readonly whole: boolean;
   /**
-   * sha256 of the first line of the log that was forgotten. A log of that id that begins otherwise is another
+   * Digest of the first line of the log that was forgotten. A log of that id that begins otherwise is another
    * session, made on purpose; one that begins so is the old one come back. Undefined where no log was ever seen.
    */
   readonly firstLine?: string;
-  /** sha256 of each line that was forgotten. */
+  /** Digest of each line that was forgotten. */
   readonly lines?: readonly string[];
 }
 
