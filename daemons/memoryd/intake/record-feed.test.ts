@@ -58,6 +58,20 @@ test('a kill between the new text of a summary and the end of the old one is fin
   assert.equal(f.index.status()['turns'], 1);
 });
 
+test('a summary that was written again after such a kill is found by its newest text alone', async (t) => {
+  const f = await IntakeFixture.caughtUp(t);
+  await f.put('summary', summary('r', 1, 'red kettle'), 1);
+  await f.intake.caughtUp();
+  f.index.forgetRecords = () => Promise.reject(new Error('killed'));
+  await f.put('summary', summary('r', 1, 'blue kettle'), 2);
+  await assert.rejects(f.intake.caughtUp(), /killed/);
+  await f.put('summary', summary('r', 1, 'green kettle'), 3);
+  await f.restart();
+
+  assert.deepEqual(await f.found('kettle'), ['green kettle\nfact of green kettle']);
+  assert.equal(f.index.status()['turns'], 1);
+});
+
 test('what was stored while nobody listened is read at the start, run by run, and nothing twice', async (t) => {
   const f = await IntakeFixture.create(t);
   for (let seq = 1; seq <= 60; seq += 1) await f.put('episode', episode(`r${seq % 3}`, `kettle ${seq}`), seq);

@@ -173,6 +173,8 @@ export class RecordFeed {
     const facts = runFacts(run);
     let replaces = known?.replaces;
     if (known === undefined || known.seq < seq) {
+      // A kill left the text before the known one, and the known one is replaced in its turn.
+      if (replaces !== undefined) await this.#index.forgetRecords(runOf(run), [replaces]);
       replaces = known?.seq;
       const locator = writeRunLocator({ kind: 'summary', iteration: summary.iteration });
       const item = itemOfSummary(summary, seq, locator);
