@@ -1,5 +1,6 @@
 /** What happens in a turn, live or from its records, as the protocol's session updates. */
 import type { SessionUpdate, ToolCallContent, ToolKind } from '@agentclientprotocol/sdk';
+import type { ErrorCode } from '../../../shared/errors.ts';
 import type { ResultStatus, SessionRecord, ToolCall } from '../../../shared/protocol/sessions.ts';
 import { clipLine } from '../tools/clip.ts';
 import type { TurnEvent } from '../turn/effects.ts';
@@ -179,8 +180,12 @@ function runningCall(id: string): SessionUpdate {
   return { sessionUpdate: 'tool_call_update', toolCallId: id, status: 'in_progress' };
 }
 
-/** The protocol knows only whether a call failed; `_meta.status` says how. */
+/** The runbook entry of a call that did not do what it should. */
+const codes: Partial<Record<ResultStatus, ErrorCode>> = { denied: 'tool-denied', error: 'tool-failed' };
+
+/** The protocol knows only whether a call failed; `_meta` says how, and which entry explains it. */
 function callResult(id: string, status: ResultStatus, text: string): SessionUpdate {
+  const code = codes[status];
   const content: ToolCallContent[] =
     text === '' ? [] : [{ type: 'content', content: { type: 'text', text } }];
   return {
@@ -188,6 +193,6 @@ function callResult(id: string, status: ResultStatus, text: string): SessionUpda
     toolCallId: id,
     status: status === 'ok' ? 'completed' : 'failed',
     content,
-    _meta: { status },
+    _meta: { status, ...(code === undefined ? {} : { code, runbook: code }) },
   };
 }
