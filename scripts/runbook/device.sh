@@ -14,6 +14,24 @@ set_value() { sed -i "/^\[$2\]\$/a $3" "$settings/$1.toml"; }
 # session TEXT: a new session with one turn; prints its id
 session() { loopctl prompt --json "$1" | sed -n 's/.*"session":"\([^"]*\)".*/\1/p'; }
 
+# fails_with CODE COMMAND...: the command fails and names this code
+fails_with() {
+  local said
+  if said=$("${@:2}" 2>&1); then
+    echo "it did not fail: ${*:2}" >&2
+    return 1
+  fi
+  grep -q "runbook: $1" <<<"$said" || { echo "$said" >&2; return 1; }
+}
+
+# put_record COMMAND-OPTIONS...: one record of the ledger
+put_record() {
+  echo '{"run_id":"runbook","iteration":1,"kind":"run_started","detail":"","created_ms":1}' | loopctl record put ledger "$@"
+}
+
+# newest: the id of the session that was written last
+newest() { find $sessions -name '*.jsonl' -printf '%T@ %f\n' | sort -n | tail -n 1 | sed 's/.* //; s/\.jsonl$//'; }
+
 restart() {
   systemctl reset-failed "$1.service" 2>/dev/null || true
   systemctl restart "$1.service"

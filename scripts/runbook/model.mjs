@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 const [port = '8099', file = ''] = process.argv.slice(2);
 const contextTokens = 512;
 let mode = '';
+let promptTokens = 0;
 try {
   mode = readFileSync(file, 'utf8').trim();
   rmSync(file);
@@ -44,6 +45,7 @@ function answer(url, body, response) {
     };
     return json(response, 400, { error: { ...error, n_prompt_tokens: 4096, n_ctx: contextTokens } });
   }
+  promptTokens = Math.ceil(body.length / 4);
   const isStream = JSON.parse(body).stream === true;
   if (mode === 'slow' && isStream) return stream(response, [{ content: 'Once' }], undefined);
   if (mode === 'loop' && isStream) return stream(response, [{ tool_calls: [call()] }], 'tool_calls');
@@ -67,7 +69,7 @@ const completion = (choice) => ({
   object: 'chat.completion',
   model: 'default',
   choices: [{ index: 0, ...choice }],
-  usage: { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 },
+  usage: { prompt_tokens: promptTokens, completion_tokens: 3, total_tokens: promptTokens + 3 },
 });
 
 /** One chunk for each delta; without a finish the stream stays open and silent. */

@@ -2,4 +2,4 @@
 
 loopctl memory add --file memory 'Drinks green tea.' >/dev/null
 loopctl memory add --file memory 'Drinks black tea.' >/dev/null
-loopctl memory remove --file memory tea 2>&1 | grep -q memory-ambiguous
+fails_with memory-ambiguous loopctl memory remove --file memory tea

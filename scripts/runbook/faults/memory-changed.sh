@@ -3,5 +3,4 @@
 loopctl memory add --file memory 'The boiler is from 2019.' >/dev/null
 version=$(loopctl memory view --file memory --json | sed 's/.*"version":"\([0-9a-f]*\)".*/\1/')
 loopctl memory add --file memory 'The boiler was replaced.' >/dev/null
-! echo '["One."]' | loopctl memory consolidate --file memory --expect "$version" 2>&1 | grep -q memory-changed && exit 1
-true
+fails_with memory-changed loopctl memory consolidate --file memory --expect "$version" <<<'["One."]'

@@ -3,10 +3,10 @@
 model slow
 systemctl start model-server.service
 restart loopd
-in_background turn loopctl prompt 'Tell me something long.'
-for try in $(seq 50); do
-  id=$(basename "$(ls -t $sessions/*.jsonl 2>/dev/null | head -n 1)" .jsonl)
-  [ -z "$id" ] || grep -q '"type":"turn"' $sessions/$id.jsonl && break
+in_background turn bash -c "loopctl prompt 'Tell me something long.' || true"
+for try in $(seq 100); do
+  id=$(newest)
+  if [ -n "$id" ] && grep -q '"type":"turn"' "$sessions/$id.jsonl"; then break; fi
   sleep 0.1
 done
 echo "SESSION=$id"

@@ -8,5 +8,4 @@ for file in $store/records/MANIFEST-*; do
   printf garbage | dd of="$file" bs=1 seek=20 conv=notrunc status=none
 done
 systemctl start memoryd.service
-echo '{"run_id":"r","iteration":1,"kind":"run_started","detail":"","created_ms":1}' |
-  loopctl record put ledger 2>&1 | grep -q store-damaged
+fails_with store-damaged put_record

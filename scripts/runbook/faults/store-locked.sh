@@ -1,13 +1,12 @@
 . /source/scripts/runbook/device.sh
 
-# A second memoryd, started by hand on the same store.
+# A second memoryd on the same store, started by hand.
 systemctl stop memoryd.service 2>/dev/null
-in_background holder runuser -u memoryd -- /usr/bin/memoryd serve --config $settings/memoryd.toml
+sed "s#^run = .*#run = \"/run/runbook-second\"#" $settings/memoryd.toml >/run/runbook-second.toml
+install -d -o memoryd -g memoryd -m 0700 /run/runbook-second
+in_background second runuser -u memoryd -- memoryd serve --config /run/runbook-second.toml
 for try in $(seq 100); do
-  pid=$(pgrep -u memoryd -f 'memoryd/main.js' || true)
-  [ -z "$pid" ] || [ ! -s $store/../store/lock ] || break
+  [ ! -S /run/runbook-second/ops-memory/memory.sock ] || break
   sleep 0.1
 done
-sleep 1
 systemctl start memoryd.service || true
-echo "HOLDER=$pid"

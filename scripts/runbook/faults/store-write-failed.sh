@@ -1,12 +1,9 @@
 . /source/scripts/runbook/device.sh
 
-# The file system of the store becomes read-only, as after an error of the disk.
-systemctl stop memoryd.service 2>/dev/null
-small_disk $store 256
-systemctl start memoryd.service
-loopctl health --wait 30 >/dev/null
-nsenter --target "$(systemctl show --value --property MainPID memoryd.service)" --mount \
-  mount -o remount,ro $store 2>/dev/null || true
-mount -o remount,ro $store
-echo '{"run_id":"r","iteration":1,"kind":"run_started","detail":"","created_ms":1}' |
-  loopctl record put ledger 2>&1 | grep -q store-write-failed
+# Somebody worked on the store as root. What is open goes on; the next file cannot be made.
+chown -R root:root $store/records
+mebibyte=$(head -c 1000000 /dev/zero | tr '\0' x)
+for number in $(seq 30); do
+  said=$(printf '{"run_id":"runbook","key":"%s","value":"%s"}' "$number" "$mebibyte" | loopctl record put scratchpad 2>&1) || break
+done
+grep -q 'runbook: store-write-failed' <<<"$said"
