@@ -4,6 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AppError } from '../../../shared/errors.ts';
 import type { Log } from '../../../shared/log.ts';
+import { OtherFormat } from '../recall/index/format.ts';
 import { isDiskFull, reasonOf } from '../store/store-errors.ts';
 import { FedIndex, type FeedSources } from './fed-index.ts';
 import { finishForgetting } from './forget-session.ts';
@@ -172,11 +173,22 @@ export class LiveIndex {
       await this.#feed(dir);
       this.#condition = 'whole';
     } catch (error) {
+      if (error instanceof OtherFormat) {
+        await this.#upgrade(error);
+        return;
+      }
       log.error({ err: error, code: 'memory-index-damaged' }, 'the recall index cannot be used');
       // A full disk is no damage: there will be room again, and the index with it.
       if (isDiskFull(error)) await this.#close();
       else await this.#renew();
     }
+  }
+
+  /** Another version of this program wrote it: nothing is damaged, there is only everything to be read. */
+  async #upgrade(error: OtherFormat): Promise<void> {
+    this.#options.log.warn({ reason: error.message }, 'the recall index is of another version');
+    await this.#renew();
+    if (this.current !== undefined) this.#condition = 'whole';
   }
 
   /** It is derived, so one that was damaged is enough to keep for whoever wants to know what happened. */

@@ -38,6 +38,20 @@ test('an index that was deleted while memoryd was down comes back', async (t) =>
   assert.deepEqual(await f.found('kettle'), ['red kettle']);
 });
 
+test('an index of another version is read anew, and says that it catches up, not that it is damaged', async (t) => {
+  const f = await IntakeFixture.caughtUp(t);
+  f.say('s', 'red kettle');
+  await f.intake.updated('s');
+  await f.stop();
+  writeFileSync(join(f.indexDir, 'index.json'), '{"format":2}');
+  await f.open();
+  const before = await f.intake.recall({ query: 'kettle' });
+  await f.intake.caughtUp();
+
+  assert.deepEqual([before.hits.length, before.index.state], [0, 'catching-up']);
+  assert.deepEqual(await f.found('kettle'), ['red kettle']);
+});
+
 test('memory-index-damaged is answered only while there is nothing to answer with', async (t) => {
   const f = await IntakeFixture.caughtUp(t);
   f.say('s', 'red kettle');

@@ -127,9 +127,12 @@ export class SessionFeed {
 
   /** How far this log was read; undefined where it was not, or is no longer the one that was. */
   async #known(session: string, log: SessionLog): Promise<SessionProgress | undefined> {
-    const progress = this.progressOf(session);
-    if (progress === undefined || log.continues(progress.log)) return progress;
-    this.#options.log.info({ session }, 'the session log was rewritten and is read anew');
+    const kept = this.#options.index.progress(sessionKey(session)) ?? '';
+    if (kept === '') return undefined;
+    const progress = readProgress(kept);
+    if (progress !== undefined && log.continues(progress.log)) return progress;
+    const reason = progress === undefined ? 'was read by another version' : 'was rewritten';
+    this.#options.log.info({ session }, `the session log ${reason} and is read anew`);
     await this.#options.index.forget(sessionOf(session));
     this.#options.texts.drop(sessionOf(session));
     return undefined;

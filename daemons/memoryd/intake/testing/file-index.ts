@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Hit, RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
 import { IndexDamage } from '../../recall/index/damage.ts';
+import { OtherFormat } from '../../recall/index/format.ts';
 import type { Container, Item, SessionFacts, Texts, Wanted } from '../../recall/item.ts';
 import type { IndexPort, OpenIndex, Progress, RecallContext } from '../index-port.ts';
 
@@ -121,10 +122,12 @@ const name = ({ kind, id }: Container) => `${kind} ${id}`;
 
 function parse(path: string): State {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as State;
+    const state = JSON.parse(readFileSync(path, 'utf8')) as State & { format?: number };
+    if (state.format === undefined) return state;
   } catch {
     throw new IndexDamage('the index is damaged');
   }
+  throw new OtherFormat('the index is of another format');
 }
 
 function hitOf({ kind, id }: Container, item: Item): Hit {
