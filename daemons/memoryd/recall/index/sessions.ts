@@ -24,6 +24,8 @@ export class Sessions {
   readonly #byName = new Map<string, Session>();
   /** Terms of all live turns of all sessions with any. */
   length = 0;
+  /** Of each session by number, where a loop over many wants it. */
+  lengths = new Float64Array(64);
   /** Sessions with a live turn. */
   count = 0;
 
@@ -45,6 +47,11 @@ export class Sessions {
     const facts = { kind, id, origin, startedMs };
     const session = { ...facts, number: this.#all.length, last: none, turns: 0, length: 0, isForgotten };
     this.#all.push(session);
+    if (this.#all.length > this.lengths.length) {
+      const grown = new Float64Array(this.lengths.length * 2);
+      grown.set(this.lengths);
+      this.lengths = grown;
+    }
     if (!isForgotten) this.#byName.set(containerKey(session), session);
     return session;
   }
@@ -53,6 +60,7 @@ export class Sessions {
     if (session.turns === 0) this.count += 1;
     session.turns += 1;
     session.length += turn.length;
+    this.lengths[session.number] = session.length;
     session.last = turn.number;
     this.length += turn.length;
   }
@@ -60,6 +68,7 @@ export class Sessions {
   uncounted(session: Session, turn: { length: number; before: number; number: number }): void {
     session.turns -= 1;
     session.length -= turn.length;
+    this.lengths[session.number] = session.length;
     this.length -= turn.length;
     if (session.last === turn.number) session.last = turn.before;
     if (session.turns === 0) this.count -= 1;

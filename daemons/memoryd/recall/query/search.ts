@@ -1,14 +1,14 @@
 /** Finds the turns that answer a question, best first: expansions, first stage, filters, second stage. */
 import type { WordVectors } from '../analysis/word-vectors.ts';
-import { cue } from '../analysis/cues.ts';
 import type { TurnIndex } from '../index/turn-index.ts';
 import { PostingList } from '../index/postings.ts';
 import { Best, type Scored } from '../ranking/best.ts';
-import { dateHintOf, dateNearness, type DateHint } from '../ranking/date-hint.ts';
+import { dateHintOf } from '../ranking/date-hint.ts';
 import { expansionsOf } from '../ranking/expansion.ts';
 import { FirstStage, idfOf, type ScoredTerm } from '../ranking/first-stage.ts';
 import { meaningScore, pairScore } from '../ranking/second-stage.ts';
-import { participation, type NamedSpeakers } from '../ranking/speakers.ts';
+import type { NamedSpeakers } from '../ranking/speakers.ts';
+import { turnFactors, type TurnFactors } from '../ranking/turn-factors.ts';
 import { weights } from '../ranking/weights.ts';
 import type { Filter } from './filter.ts';
 import { zoneOffsetMs } from './local-day.ts';
@@ -91,67 +91,52 @@ export class Search {
 
   /** The best by the index alone. Runs without a pause, as its arrays are shared by all queries. */
   #first(
-    { question, speakers, filter, max, order }: Asked,
+    asked: Asked,
     { terms, ownCount, allowed }: { terms: ScoredTerm[]; ownCount: number; allowed: Filter },
   ): First {
-    const { index } = this.#equipment;
+    const { index, timeZone, nowMs } = this.#equipment;
     const { columns, sessions } = index;
     const stage = this.#firstStage;
     stage.run(columns, sessions, terms);
     const own = terms.slice(0, ownCount);
-    const unit = (1 + weights.saturation) * own.reduce((sum, { idf }) => sum + idf, 0) || 1;
-    const factor = this.#factors(question, speakers);
-    const scoreOf = (turn: number) => {
-      const session = columns.session[turn]!;
-      const score = (stage.score[turn]! + weights.session * stage.sessionScore[session]!) / unit;
-      return score * factor(turn, session);
-    };
-    const candidates: number[] = [];
-    let best = 0;
-    let holding = 0;
-    for (let at = 0; at < stage.touchedCount; at += 1) {
-      const turn = stage.touched[at]!;
-      if (!filter(turn) || !allowed(turn)) continue;
-      candidates.push(turn);
-      holding = Math.max(holding, stage.own[turn]!);
-    }
-    const kept = new Best(Math.max(max, weights.rerankTurns), orderOf(order, columns.atMs));
-    if (order === 'relevance') {
-      for (const turn of candidates) {
-        const score = scoreOf(turn);
-        if (score >= kept.scoreMin) kept.add({ turn, score });
-      }
-    } else {
-      const strict = holding === ownCount;
-      const scores = strict ? undefined : candidates.map(scoreOf);
-      for (const score of scores ?? []) best = Math.max(best, score);
-      for (const [at, turn] of candidates.entries()) {
-        const passes = strict ? stage.own[turn] === ownCount : scores![at]! >= best / 2;
-        if (passes) kept.add({ turn, score: scores?.[at] ?? scoreOf(turn) });
-      }
-    }
-    const sorted = kept.sorted();
-    const holdsAll = sorted[0] !== undefined && stage.own[sorted[0].turn] === ownCount;
-    return { best: sorted, factor, unit, holdsAll };
+    const unit = (1 + weights.saturation) * own.reduce((sum, { idf, weight }) => sum + idf * weight, 0) || 1;
+    const offsetMs = zoneOffsetMs(timeZone, nowMs());
+    const factors = turnFactors(columns, sessions, {
+      cue: asked.question.cue,
+      speakers: asked.speakers.numbers,
+      hint: dateHintOf(asked.question.text, new Date(nowMs() + offsetMs)),
+      zoneOffsetMs: offsetMs,
+    });
+    const passes: Filter = (turn) => asked.filter(turn) && allowed(turn);
+    const kept = new Best(Math.max(asked.max, weights.rerankTurns), orderOf(asked.order, columns.atMs));
+    if (asked.order === 'relevance') stage.best(kept, { columns, factors, passes, unit });
+    else this.#matching(kept, { factors, passes, unit, ownCount });
+    const best = kept.sorted();
+    const holdsAll = best[0] !== undefined && stage.own[best[0].turn] === ownCount;
+    return { best, factors, unit, holdsAll };
   }
 
-  /** What a turn's score is multiplied by, for what is known of it besides its terms. */
-  #factors(question: Question, speakers: NamedSpeakers): (turn: number, session: number) => number {
-    const { index, timeZone, nowMs } = this.#equipment;
-    const { columns, sessions } = index;
-    const { flags, speaker, atMs } = columns;
-    const offsetMs = zoneOffsetMs(timeZone, nowMs());
-    const hint = dateHintOf(question.text, new Date(nowMs() + offsetMs));
-    const parts = participation(columns, speakers.numbers, { total: sessions.total, count: sessions.count });
-    return (turn, session) => {
-      let factor = parts?.[session] ?? 1;
-      if (speakers.numbers.has(speaker[turn]!)) factor *= weights.ownTurn;
-      const turnFlags = flags[turn]!;
-      if ((turnFlags & cue.question) !== 0) factor *= weights.question;
-      if (question.cue !== 0 && (turnFlags & question.cue) !== 0) factor *= weights.answerType;
-      if (hint !== undefined) factor *= dateFactor(hint, atMs[turn]! + offsetMs);
-      return factor * weights.origin[sessions.at(session).origin];
-    };
+  /**
+   * By time only what really matches is listed: the turns that hold every word, or where there are none,
+   * those at least half as good as the best.
+   */
+  #matching(
+    kept: Best,
+    {
+      factors,
+      passes,
+      unit,
+      ownCount,
+    }: { factors: TurnFactors; passes: Filter; unit: number; ownCount: number },
+  ): void {
+    const { columns } = this.#equipment.index;
+    const stage = this.#firstStage;
+    const all = new Best(stage.touchedCount, orderOf('relevance', columns.atMs));
+    stage.best(all, { columns, factors, passes, unit });
+    const scored = all.sorted();
+    const strict = scored.filter(({ turn }) => stage.own[turn] === ownCount);
+    const half = (scored[0]?.score ?? 0) / 2;
+    for (const one of strict.length > 0 ? strict : scored.filter(({ score }) => score >= half)) kept.add(one);
   }
 
   async #second(asked: Asked, first: First, idfs: ReadonlyMap<string, number>): Promise<Scored[]> {
@@ -169,7 +154,10 @@ export class Search {
       const likeness =
         meaning === undefined ? 0 : meaningScore(turn, meaning, { columns, read: (at) => read.get(at) });
       const added = (weights.pairs * pairs) / first.unit + weights.meaning * likeness;
-      return { turn, score: score + added * first.factor(turn, columns.session[turn]!) };
+      return {
+        turn,
+        score: score + added * first.factors.session[columns.session[turn]!]! * first.factors.turn(turn),
+      };
     });
     const order = orderOf('relevance', columns.atMs);
     return [...reranked.toSorted(order), ...first.best.slice(weights.rerankTurns)];
@@ -193,7 +181,7 @@ export class Search {
 
 interface First {
   readonly best: readonly Scored[];
-  readonly factor: (turn: number, session: number) => number;
+  readonly factors: TurnFactors;
   /** The score of a turn that holds everything, about. */
   readonly unit: number;
   readonly holdsAll: boolean;
@@ -208,10 +196,6 @@ export function orderOf(
   if (order === 'newest') return newer;
   if (order === 'oldest') return (one, other) => newer(other, one);
   return (one, other) => other.score - one.score || newer(one, other);
-}
-
-function dateFactor(hint: DateHint, localMs: number): number {
-  return 1 + weights.date * dateNearness(hint, localMs);
 }
 
 /** Of more terms than can be looked up, the rarest that are there. */

@@ -3,6 +3,8 @@ import { cue } from '../analysis/cues.ts';
 import { mark, none, type Columns } from '../index/columns.ts';
 import type { PostingList } from '../index/postings.ts';
 import type { Sessions } from '../index/sessions.ts';
+import type { Best } from './best.ts';
+import type { TurnFactors } from './turn-factors.ts';
 import { weights } from './weights.ts';
 
 export interface ScoredTerm {
@@ -41,6 +43,29 @@ export class FirstStage {
       const nearCount = this.#spread(columns, term);
       this.#addTurns(columns, { term, nearCount, lengthMean });
       if (term.isOwn) this.#addSessions(columns, sessions, { term, lengthMean: sessionLengthMean });
+    }
+  }
+
+  /** Offers every turn that passes, with its score for the whole query, as far as it can still enter. */
+  best(
+    into: Best,
+    {
+      columns,
+      factors,
+      passes,
+      unit,
+    }: { columns: Columns; factors: TurnFactors; passes: (turn: number) => boolean; unit: number },
+  ): void {
+    const { score, sessionScore, touched, touchedCount } = this;
+    const { session } = columns;
+    for (let at = 0; at < touchedCount; at += 1) {
+      const turn = touched[at]!;
+      const inSession = session[turn]!;
+      const plain =
+        ((score[turn]! + weights.session * sessionScore[inSession]!) / unit) * factors.session[inSession]!;
+      if (plain * factors.max < into.scoreMin || !passes(turn)) continue;
+      const full = plain * factors.turn(turn);
+      if (full >= into.scoreMin) into.add({ turn, score: full });
     }
   }
 
@@ -124,9 +149,9 @@ export class FirstStage {
       const session = touched[at]!;
       const count = counts[session]!;
       counts[session] = 0;
-      const length = sessions.at(session).length / Math.max(1, lengthMean);
+      const length = sessions.lengths[session]! / Math.max(1, lengthMean);
       const norm = saturation * (1 - share + share * length);
-      this.sessionScore[session]! += (term.idf * count * (1 + saturation)) / (count + norm);
+      this.sessionScore[session]! += (term.weight * term.idf * count * (1 + saturation)) / (count + norm);
     }
   }
 

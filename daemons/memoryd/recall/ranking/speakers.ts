@@ -41,8 +41,7 @@ export function participation(
   columns: Columns,
   speakers: ReadonlySet<number>,
   sessions: { total: number; count: number },
-): Float32Array | undefined {
-  if (speakers.size === 0) return undefined;
+): Float32Array {
   const factors = new Float32Array(sessions.total).fill(1);
   for (const speaker of speakers) {
     const present = new Uint8Array(sessions.total);

@@ -7,7 +7,7 @@
 export const weights = {
   /** Saturation and length of BM25 (Robertson and others, 1994): tuned 1.2/0.75 → here +1.2 / +1.9 / -1.1, flat around. */
   saturation: 0.8,
-  lengthShare: 0.1,
+  lengthShare: 0.15,
 
   /**
    * How much of a term's count in a neighbouring turn counts here, by distance: what is said before an answer names
@@ -15,8 +15,8 @@ export const weights = {
    */
   fromBefore: [0.25, 0.25, 0.1, 0.1],
   fromAfter: [0.4, 0.2, 0.05, 0.05],
-  /** In place of the first of `fromBefore` where the turn before asks: t@1 +2.5. */
-  fromQuestion: 0.6,
+  /** In place of the first of `fromBefore` where the turn before asks; over 1, as the answer is what is looked for: +1.4 / +0.8 / +0.1. */
+  fromQuestion: 1.2,
   /** Expansions reach this far only; it halves their cost and loses nothing. */
   expansionReach: 1,
 
@@ -29,9 +29,9 @@ export const weights = {
   ownTurn: 1.75,
   participant: 0.75,
   /** A turn that asks is less of an answer: +1.3 / +1.2 / +0.2. */
-  question: 0.9,
+  question: 0.87,
   /** A time in the query against the time of the turn: +2.4 / +1.8 / +1.9. */
-  date: 2,
+  date: 4,
   dayAfterDays: 10,
   dayBeforeDays: 3,
   monthAfter: 0.5,
@@ -41,12 +41,12 @@ export const weights = {
   answerType: 1.4,
 
   /** Nearest words of each term: +0.6 / +0.6 / +0.3. */
-  near: 0.3,
+  near: 0.2,
   nearCosineMin: 0.5,
   nearMax: 5,
   /** Words spelt alike, for terms in hardly any turn: +0.2 / +0.6 / +0.4; with a typo in each query +3.3 / +2.2. */
-  alike: 0.5,
-  alikeUnseen: 1,
+  alike: 1.2,
+  alikeUnseen: 0.8,
   alikeMin: 0.5,
   alikeMax: 4,
   alikeTurnsMax: 2,
@@ -59,7 +59,7 @@ export const weights = {
   /** Second stage, on the best of the first. Depth 50 = 100 = 300. */
   rerankTurns: 60,
   /** Neighbours in the query that are neighbours in the turn: +0.2 / +0.4 / -0.3. */
-  pairs: 0.2,
+  pairs: 0.25,
   /** Likeness of meaning with its neighbours, by averaged word vectors: +1.1 / +1.5 / +0.2. */
   meaning: 0.1,
   meaningBefore: [0.3, 0.2],
