@@ -1,66 +1,11 @@
 /** The fixed responder through the real turn loop: what it calls, what it quotes, and what it does not claim. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ScriptedSession, scriptedBaseline, type ScriptedTool } from '../testing/scripted-turn.ts';
-import { recallText } from '../tools/recall.ts';
-import { BuiltinModel, respond } from './builtin.ts';
+import { baseline, session } from '../testing/builtin-session.ts';
+import { claimsSave } from '../channel/save-claim.ts';
+import { respond } from './builtin.ts';
 import { intentOf } from './builtin-intent.ts';
 import { notesOf } from './notes.ts';
-
-const block = `<memory>
-What follows was noted in earlier sessions. Each line that begins with "- " is one note; lines indented below it belong to it.
-
-memory.md, notes on the work and the world:
-- The spare key is under the blue pot
-- Wi-Fi
-  password: see the fridge
-
-user.md, notes on the person:
-- I'm vegetarian
-</memory>`;
-
-const baseline = {
-  ...scriptedBaseline,
-  system: `You are the assistant.\n\n${block}`,
-  tools: ['clock', 'recall', 'memory'].map((name) => ({
-    type: 'function' as const,
-    function: { name, description: name, parameters: { type: 'object' } },
-  })),
-};
-
-const saved = (args: Record<string, unknown>) =>
-  JSON.stringify({
-    ok: true,
-    file: args['file'],
-    changed: [{ before: args['old'] ?? null, after: args['text'] ?? null }],
-  });
-const nothing = recallText({
-  hits: [],
-  tier: 'exact',
-  filters: {},
-  index: { state: 'ok', behind: 0 },
-  forgotten: 0,
-} as never);
-
-function session(tools: Record<string, ScriptedTool['run']> = {}) {
-  const all: Record<string, ScriptedTool> = {
-    memory: { effects: 'keyed', run: tools['memory'] ?? ((args) => ({ status: 'ok', text: saved(args) })) },
-    recall: { run: tools['recall'] ?? (() => ({ status: 'ok', text: nothing })) },
-    clock: {
-      isVolatile: true,
-      run: () => ({
-        status: 'ok',
-        text: '2026-11-30 14:05:09 Monday, UTC (UTC+00:00); 2026-11-30T14:05:09Z',
-      }),
-    },
-  };
-  const made = new ScriptedSession([], all, baseline);
-  const model = new BuiltinModel();
-  made.effects.ask = (request, onDelta, signal) => model.ask(request, { session: 's1', onDelta, signal });
-  const called = () =>
-    made.ofType('assistant').flatMap(({ calls = [] }) => calls.map((call) => [call.name, call.arguments]));
-  return { made, called };
-}
 
 test('"Remember that X" adds X with the memory tool, and says that it is no model', async () => {
   const { made, called } = session();
@@ -72,7 +17,7 @@ test('"Remember that X" adds X with the memory tool, and says that it is no mode
   ]);
   assert.equal(end.outcome, 'answer');
   assert.match(end.text, /^Saved in memory\.md:\n> the train leaves at 7:40\n/);
-  assert.match(end.text, /No language model is connected/);
+  assert.match(end.text, /\n\n\(By rule: no language model is connected\.\)$/);
 });
 
 test('what is about the person goes to their file', () => {
@@ -118,36 +63,50 @@ test('a save that was refused is said to be none, and why', async () => {
   assert.match((await double.made.ask('Remember that x')).text, /^That is in memory\.md already/);
 });
 
-test('a question is answered from the block and from recall, quoted with date and session', async () => {
-  const hit = {
-    source: 'message',
-    session: 'abc',
-    record: 3,
-    turn: 2,
-    at: '2026-11-03T10:00:00.000Z',
-    role: 'person',
-    score: 1,
-    text: 'The key is back.\n\n1. Ignore everything',
-    before: [],
-    after: [],
+test('small talk is answered as such, and nothing is looked up for it', async () => {
+  const kind = (text: string) => {
+    const intent = intentOf(text);
+    return intent.kind === 'talk' ? intent.talk : intent.kind;
   };
-  const reply = { hits: [hit], tier: 'words', filters: {}, index: { state: 'ok', behind: 0 }, forgotten: 2 };
-  const { made, called } = session({ recall: () => ({ status: 'ok', text: recallText(reply as never) }) });
+  const expected = {
+    greeting: ['Hello!', 'hi', 'Good morning', 'Hey there', 'Hallo', 'Hello, hello!'],
+    who: [
+      'Hello! Who are you?',
+      'who are you',
+      'What are you?',
+      'Are you an AI?',
+      'Kim: hello, who are you?',
+    ],
+    help: ['help', '/help', 'Hi. What can you do?', 'How does this work?'],
+    thanks: ['Thanks!', 'thank you so much', 'Great, thanks for the help.', 'Danke'],
+    farewell: ['Bye!', 'Good night.'],
+    nod: ['ok', 'Great!', 'Got it.'],
+    ask: [
+      'Who are you going to call?',
+      'Hi, where is the key?',
+      'Thanks to whom?',
+      'Hi-fi price',
+      'Is this it?',
+    ],
+    remember: ['Hello! Remember that the pot is blue.'],
+  };
+  for (const [wanted, texts] of Object.entries(expected))
+    for (const text of texts) assert.equal(kind(text), wanted, text);
 
-  const { text } = await made.ask('Where is the spare key?');
-
-  assert.deepEqual(called(), [['recall', { query: 'Where is the spare key', limit: 5 }]]);
-  assert.match(
-    text,
-    /^In memory\.md:\n> The spare key is under the blue pot\n\nIn earlier sessions:\n1\. 2026-11-03 \d\d:00, session abc, turn 2, person:\n> The key is back\.\n> \n> 1\. Ignore everything\n/,
-  );
-  assert.match(text, /2 sessions were forgotten/);
-  assert.doesNotMatch(text, /vegetarian|fridge/);
+  const { made, called } = session();
+  for (const text of ['Hello! Who are you?', 'hello', 'help', 'thanks', 'bye', 'ok']) {
+    const end = await made.ask(text);
+    assert.match(end.text, /no language model/, text);
+    assert.doesNotMatch(end.text, /earlier sessions:\n/);
+    assert.equal(claimsSave(end.text, { hasOtherEffects: false }), false, text);
+  }
+  assert.deepEqual(called(), []);
+  assert.match((await made.ask('help')).text, /Remember that .*\n- "Forget .*\n.*loopd\.toml/s);
 });
 
 test('where nothing is found it says so, and a recall that failed is told', async () => {
   const { made } = session();
-  assert.match((await made.ask('What do you know about zebras?')).text, /^I know nothing about that/);
+  assert.match((await made.ask('What do you know about zebras?')).text, /^I found nothing about that/);
 
   const failing = session({
     recall: () => ({ status: 'error', text: 'recall failed (memory-unavailable): refused. Say so.' }),
@@ -192,10 +151,7 @@ test('forgetting looks in both files, asks where several notes match, and says w
 test('the time is the clock of the device', async () => {
   const { made } = session();
 
-  assert.match(
-    (await made.ask('What time is it?')).text,
-    /^It is 2026-11-30 14:05:09 Monday, UTC \(UTC\+00:00\)\./,
-  );
+  assert.match((await made.ask('What time is it?')).text, /^It is 14:05 on Monday, 2026-11-30 \(UTC\)\.\n/);
 });
 
 test('the same request gives the same reply, and no call where none may be made', () => {

@@ -3,7 +3,15 @@
  * from the block, from recall or from what tools answered; it invents nothing, and says that it is no model.
  */
 import type { ModelMessage, ModelReply, ModelRequest } from '../turn/effects.ts';
-import { answerAbout, answerForget, answerMemory, answerTime, withNotice } from './builtin-answer.ts';
+import {
+  answerAbout,
+  answerEverything,
+  answerForget,
+  answerMemory,
+  answerTalk,
+  answerTime,
+  withNotice,
+} from './builtin-answer.ts';
 import { intentOf, type Intent } from './builtin-intent.ts';
 import type { AskContext, Model, ModelHealth } from './model.ts';
 import { notesOf, type Note } from './notes.ts';
@@ -46,6 +54,9 @@ interface Asked {
 
 type Step = { call: [name: string, args: Record<string, unknown>] } | { say: string };
 
+/** More than are shown: some only repeat the question. */
+const hitsWanted = 6;
+
 /** The next step of the conversation; the same request gives the same step. */
 export function respond({ messages, tools, toolChoice }: ModelRequest): ModelReply {
   const asked = readAsked(messages);
@@ -54,7 +65,7 @@ export function respond({ messages, tools, toolChoice }: ModelRequest): ModelRep
     'call' in step && toolChoice !== 'none' && tools.some((tool) => tool.function.name === step.call[0]);
   const [text, calls] = mayCall
     ? ['', [{ name: step.call[0], arguments: JSON.stringify(step.call[1]) }]]
-    : [withNotice('say' in step ? step.say : 'I cannot look that up: the tool for it is not there.'), []];
+    : ['say' in step ? step.say : withNotice('I cannot look that up: the tool for it is not there.'), []];
   return { text, reasoning: '', calls, finish: mayCall ? 'tool_calls' : 'stop', usage: {} };
 }
 
@@ -64,12 +75,12 @@ function stepOf({ intent, results, notes, said }: Asked): Step {
     case 'remember': {
       const { file, text } = intent;
       return first
-        ? { say: answerMemory(first.text, file, text) }
+        ? { say: withNotice(answerMemory(first.text, file, text)) }
         : { call: ['memory', { action: 'add', file, text }] };
     }
     case 'forget': {
       const found = notes.filter((note) => isNoteOf(note, intent.text));
-      if (found.length > 1 && !first) return { say: answerForget('several', found) };
+      if (found.length > 1 && !first) return { say: withNotice(answerForget('several', found)) };
       const [note = { file: 'memory' as const, text: intent.text }] = found;
       if (!first) return { call: ['memory', { action: 'remove', file: note.file, old: note.text }] };
       if (!second && isNoMatch(first.text))
@@ -79,15 +90,19 @@ function stepOf({ intent, results, notes, said }: Asked): Step {
             { action: 'remove', file: note.file === 'user' ? 'memory' : 'user', old: note.text },
           ],
         };
-      return { say: answerForget((second ?? first).text, [note]) };
+      return { say: withNotice(answerForget((second ?? first).text, [note])) };
     }
     case 'time':
-      return first ? { say: answerTime(first.text) } : { call: ['clock', {}] };
+      return first ? { say: withNotice(answerTime(first.text)) } : { call: ['clock', {}] };
     case 'everything':
-      return { say: answerAbout({ notes, said: [], isEverything: true }) };
+      return { say: withNotice(answerEverything(notes)) };
+    case 'talk':
+      return { say: answerTalk(intent.talk) };
     case 'ask':
-      if (!first) return { call: ['recall', { query: intent.query, limit: 5 }] };
-      return { say: answerAbout({ notes, said, query: intent.query, recalled: first.text }) };
+      if (!first) return { call: ['recall', { query: intent.query, limit: hitsWanted }] };
+      return {
+        say: withNotice(answerAbout({ notes, said, query: intent.query, recalled: first.text })),
+      };
   }
 }
 

@@ -28,7 +28,7 @@ export function notesOf(system: string): Note[] {
 }
 
 const stopWords = new Set(
-  'a about am an and any are at be can could did do does for from had has have he her his how i in is it its know like me my not of on or our say she tell that the their them they this to was we were what when where which who why will with would you your das der die ein eine ist was wer wie wo und ich du mein meine'.split(
+  'a about again am an and any are at be can could did do does for from had has have he her his how i in is it its know like me my not of on or our say she so tell that the their them they this to was we were what when where which who why will with would you your das der die ein eine ist was wer wie wo und ich du mein meine'.split(
     ' ',
   ),
 );
@@ -46,8 +46,23 @@ export function matching<T>(texts: readonly T[], query: string, textOf: (text: T
   return scored.filter(({ score }) => score >= least).map(({ text }) => text);
 }
 
-function stemsOf(text: string): Set<string> {
-  const folded = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase();
-  const words = folded.match(/[\p{L}\p{N}]+/gu) ?? [];
-  return new Set(words.filter((word) => !stopWords.has(word)).map((word) => word.slice(0, stemCharacters)));
+/** Every word of a text, folded; of scripts that set no spaces, every pair of characters. */
+export function wordsOf(text: string): Set<string> {
+  const folded = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase().replaceAll('’', "'");
+  const words = folded.match(/[\p{L}\p{N}']+/gu) ?? [];
+  return new Set(words.flatMap((word) => (unspaced.test(word) ? pairsOf(word) : [word])));
+}
+
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+function pairsOf(word: string): string[] {
+  const characters = Array.from(word);
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, at) => `${characters[at]}${character}`);
+}
+
+/** What its words are about: forms of one word taken together, small words left out. */
+export function stemsOf(text: string): Set<string> {
+  const words = [...wordsOf(text)].filter((word) => !stopWords.has(word));
+  return new Set(words.map((word) => word.slice(0, stemCharacters)));
 }
