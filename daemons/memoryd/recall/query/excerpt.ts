@@ -49,10 +49,10 @@ function heaviest(focus: readonly { at: number; weight: number }[], charsMax: nu
 function edgeAfter(text: string, at: number): number {
   const space = text.slice(at - 1, at + wordSlackMax).search(/\s\S/u);
   if (space >= 0) return at + space;
-  const from = Math.max(0, at - graphemeCharsMax);
+  const from = pointAt(text, Math.max(0, at - graphemeCharsMax));
   const local = text.slice(from, at + graphemeCharsMax);
   for (const { index } of graphemes.segment(local)) if (from + index >= at) return from + index;
-  return at;
+  return pointAt(text, at) === at ? at : at + 1;
 }
 
 /** The last place up to `at` where a character ends, above `from`. */
@@ -60,8 +60,8 @@ function edgeBefore(text: string, at: number, from: number): number {
   if (at >= text.length) return text.length;
   const slack = Math.min(wordSlackMax, Math.floor((at - from) / 4));
   const space = /\S(?=\s\S*$)/u.exec(text.slice(at - slack, at + 1));
-  if (slack > 0 && space !== null) return at - slack + space.index + 1;
-  const start = Math.max(from, at - graphemeCharsMax);
+  if (slack > 0 && space !== null) return at - slack + space.index + space[0].length;
+  const start = Math.max(from, pointAt(text, at - graphemeCharsMax));
   let edge = start;
   for (const { index } of graphemes.segment(text.slice(start, at + graphemeCharsMax))) {
     if (start + index > at) break;
@@ -72,12 +72,17 @@ function edgeBefore(text: string, at: number, from: number): number {
 
 /** Where not even one whole character fits: as many code points as do, at least one. */
 function firstPoint(text: string, at: number, charsMax: number): string {
-  const code = text.charCodeAt(at);
-  const from = code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
+  const from = pointAt(text, at);
   let part = '';
-  for (const point of text.slice(from, from + charsMax + 1)) {
+  for (const point of text.slice(from, pointAt(text, from + charsMax + 2))) {
     if (part !== '' && part.length + point.length > charsMax) break;
     part += point;
   }
   return part;
+}
+
+/** The beginning of the code point at a place. */
+function pointAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
 }
