@@ -129,8 +129,13 @@ export class Client<P extends Protocol> {
   #wire(socket: Socket): Socket {
     const splitter = new LineSplitter(this.#lineBytesMax);
     socket.on('data', (chunk: Buffer) => {
-      for (const line of splitter.push(chunk)) this.#receive(line ?? '');
-      if (splitter.isOver) socket.destroy();
+      try {
+        for (const line of splitter.push(chunk)) this.#receive(line ?? '');
+        if (splitter.isOver) socket.destroy();
+      } catch {
+        // Whatever answers here is no daemon of ours: as good as not there.
+        socket.destroy();
+      }
     });
     socket.on('error', () => socket.destroy());
     socket.on('end', () => socket.destroy());
@@ -142,6 +147,7 @@ export class Client<P extends Protocol> {
     return socket;
   }
 
+  /** @throws SyntaxError where the other end speaks another language */
   #receive(line: string): void {
     const { id, result, error } = JSON.parse(line) as Reply;
     if (error !== undefined && id === null) {

@@ -1,7 +1,7 @@
 /** The part of every request that never changes within a session: system.md, the memory block, the core tools. */
 import { readFile } from 'node:fs/promises';
 import { AppError } from '../../shared/errors.ts';
-import type { BlockReply } from '../../shared/protocol/memoryd.ts';
+import type { BlockReply } from '../../shared/protocol/replies.ts';
 import type { Baseline, ToolDefinition } from '../../shared/protocol/sessions.ts';
 import { estimateTokens } from '../../shared/tokens.ts';
 

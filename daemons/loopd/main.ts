@@ -31,18 +31,18 @@ await runDaemon({
       unavailable: 'memory-unavailable',
     });
     own({ stop: () => client.close() });
-    const { channel, reload, stop } = await openChannelParts({ home, settings, log, client });
-    own({ stop });
+    const parts = own(await openChannelParts({ home, settings, log, client }));
     const fd = inheritedSockets(process.env).get('channel');
     own(
-      await ChannelServer.listen(channel, {
+      await ChannelServer.listen(parts.channel, {
         path: home.channelSocket,
         mode: Number.parseInt(settings.access.socket_mode, 8),
         connectionsMax: settings.limits.connections_max,
         ...(fd === undefined ? {} : { fd }),
       }),
     );
-    onReload((fresh) => reload(fresh.settings));
-    await channel.resumeTurns();
+    onReload((fresh) => parts.reload(fresh.settings));
+    // Ready does not wait for turns that a crash broke off: a prompt that comes in between finds them.
+    void parts.channel.resumeTurns();
   },
 });

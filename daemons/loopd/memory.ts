@@ -1,13 +1,7 @@
 /** What loopd asks of memoryd: the block of a new session, the work of two tools, and word that a log has grown. */
 import { AppError, toAppError } from '../../shared/errors.ts';
-import type {
-  BlockReply,
-  MemorydProtocol,
-  MemoryParams,
-  MemoryReply,
-  RecallParams,
-  RecallReply,
-} from '../../shared/protocol/memoryd.ts';
+import type { MemorydProtocol, MemoryParams, RecallParams } from '../../shared/protocol/memoryd.ts';
+import type { BlockReply, MemoryReply, RecallReply } from '../../shared/protocol/replies.ts';
 import type { Params, Result } from '../../shared/protocol/method.ts';
 
 type Asked = 'block' | 'memory' | 'recall' | 'updated';

@@ -19,27 +19,31 @@ process.env['LOOPKEEP_DIST'] ??= '1';
 const { home, remove } = temporaryHome();
 const [node = process.execPath, ...loopctlArgs] = programCommand('scripts/loopctl/main.ts');
 
+/** What the entry says first: what it means, and what still works. */
+const explainLinesMax = 12;
+
 function say(text: string): void {
   process.stdout.write(`\n== ${text}\n`);
 }
 
 /** Types a command as a person would, and shows what it prints. */
-function type(args: readonly string[], { mayFail = false, quiet = false } = {}): string {
+function type(args: readonly string[], { mayFail = false, quiet = false, linesMax = Infinity } = {}): string {
   const shown = args.map((arg) => (/^[\w./@:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ');
   if (!quiet) process.stdout.write(`\n$ loopctl ${shown}\n`);
   const done = spawnSync(node, [...loopctlArgs, ...args, '--home', home], { encoding: 'utf8' });
-  if (!quiet) process.stdout.write(indented(done));
+  if (!quiet) process.stdout.write(indented(done, linesMax));
   if (done.status !== 0 && !mayFail)
     throw new Error(`loopctl ${shown} ended with ${done.status}\n${done.stderr}`);
   return done.stdout;
 }
 
-function indented({ stdout, stderr, status }: SpawnSyncReturns<string>): string {
+function indented({ stdout, stderr, status }: SpawnSyncReturns<string>, linesMax: number): string {
   const text = [stdout, stderr].filter((part) => part.trim() !== '').join('\n');
-  const lines = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => `  ${line}`);
+  const all = text.trimEnd().split('\n');
+  const left = all.length - linesMax;
+  const lines = [...all.slice(0, linesMax), ...(left > 0 ? [`… ${left} more lines`] : [])].map(
+    (line) => `  ${line}`,
+  );
   return `${[...lines, ...(status === 0 ? [] : [`  (exit status ${status})`])].join('\n')}\n`;
 }
 
@@ -116,7 +120,7 @@ async function play(started: RunningDaemon[]): Promise<void> {
   ask('What time is it?', first.session);
   say('… and a new one is refused, with the reason and what to do.');
   type(['prompt', 'Hello?'], { mayFail: true });
-  type(['explain', 'memory-unavailable']);
+  type(['explain', 'memory-unavailable'], { linesMax: explainLinesMax });
 
   say('memoryd starts again. Nothing was lost, and new sessions work at once.');
   memoryd = await startDaemon('memoryd', home);

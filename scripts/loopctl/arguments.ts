@@ -1,6 +1,6 @@
 /** Options of a command line as the values that a request takes; what is not given stays out. */
 import { ParamsError } from '../../shared/params-error.ts';
-import { curatedFiles, type CuratedFile } from '../../shared/protocol/memoryd.ts';
+import { curatedFiles, type CuratedFile } from '../../shared/protocol/replies.ts';
 import { roles, type Role } from '../../shared/protocol/method.ts';
 import type { Options } from './command.ts';
 

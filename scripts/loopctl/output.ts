@@ -19,6 +19,8 @@ export function createOutput(isJson: boolean): Output {
     process.stdout.isTTY && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb';
   const style = (code: number, text: string) => (isTerminal ? `\u001b[${code}m${text}\u001b[0m` : text);
   const write = (text: string) => void process.stdout.write(text);
+  // Whoever reads has had enough (loopctl … | head): that is no error of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 74));
   return {
     isJson,
     isTerminal,

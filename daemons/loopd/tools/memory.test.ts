@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import type { MemoryParams, MemoryReply } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryParams } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryReply } from '../../../shared/protocol/replies.ts';
 import { memoryTool } from './memory.ts';
 
 const context = {

@@ -2,12 +2,8 @@
 import { createHash } from 'node:crypto';
 import { toAppError, type AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import {
-  curatedFiles,
-  memoryActions,
-  type MemoryParams,
-  type MemoryReply,
-} from '../../../shared/protocol/memoryd.ts';
+import { memoryActions, type MemoryParams } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles, type MemoryReply } from '../../../shared/protocol/replies.ts';
 import { list, object, oneOf, text } from '../../../shared/schema.ts';
 import type { MemoryLink } from '../memory.ts';
 import { argumentCheck, tidied } from './arguments.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
-import type { Hit, RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
+import type { Hit, RecallReply } from '../../../shared/protocol/replies.ts';
 import { recallText, recallTool } from './recall.ts';
 
 const context = {

@@ -1,12 +1,8 @@
 /** recall: what earlier sessions say about something, quoted with its date and session. */
 import { toAppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import {
-  recallSources,
-  type Hit,
-  type RecallParams,
-  type RecallReply,
-} from '../../../shared/protocol/memoryd.ts';
+import { type RecallParams } from '../../../shared/protocol/memoryd.ts';
+import { recallSources, type Hit, type RecallReply } from '../../../shared/protocol/replies.ts';
 import { integer, list, object, oneOf, text } from '../../../shared/schema.ts';
 import type { MemoryLink } from '../memory.ts';
 import { argumentCheck, tidied } from './arguments.ts';

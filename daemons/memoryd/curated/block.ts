@@ -1,6 +1,6 @@
 /** The block: what both curated files put into the baseline of a new session; a pure function of what they say. */
 import { createHash } from 'node:crypto';
-import { curatedFiles, type BlockReply, type CuratedFile } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles, type BlockReply, type CuratedFile } from '../../../shared/protocol/replies.ts';
 import { estimateTokens } from '../../../shared/tokens.ts';
 import { showHarmless } from './entry-rule.ts';
 import { renderEntry, sizeOf, type ParsedFile } from './file-format.ts';

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path';
 import { AppError, toAppError } from '../../../shared/errors.ts';
-import type { CuratedFile as FileName } from '../../../shared/protocol/memoryd.ts';
+import type { CuratedFile as FileName } from '../../../shared/protocol/replies.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import { versionOf, type Outcome } from './actions.ts';
 import { discard, isStill, prepare, replaceWith, syncFolderOf, type Seen } from './disk-file.ts';

@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError, type ErrorCode } from '../../../shared/errors.ts';
-import type { MemoryParams, MemoryReply } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryParams } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryReply } from '../../../shared/protocol/replies.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { RequestLedger } from '../store/requests.ts';

@@ -2,16 +2,16 @@
 import { toAppError, type AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
 import type { Call } from '../../../shared/protocol/method.ts';
+import { type MemoryParams } from '../../../shared/protocol/memoryd.ts';
 import {
   curatedFiles,
   type BlockReply,
   type CuratedFile as FileName,
   type MemoryChange,
-  type MemoryParams,
   type MemoryReply,
   type MemoryShow,
   type PendingChange,
-} from '../../../shared/protocol/memoryd.ts';
+} from '../../../shared/protocol/replies.ts';
 import type { RecordOperation } from '../store/record-store.ts';
 import type { RequestLedger } from '../store/requests.ts';
 import { versionOf, type Outcome } from './actions.ts';

@@ -4,7 +4,7 @@
  *   mh/<file>/<seq>   what changed, why, from where, and the entries afterwards
  *   mc/<file>         the newest change known to be in the file: what a crash may have cut off is behind it
  */
-import type { CuratedFile, MemoryChange } from '../../../shared/protocol/memoryd.ts';
+import type { CuratedFile, MemoryChange } from '../../../shared/protocol/replies.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import type { RecordEntry } from '../store/record-reader.ts';
 import type { RecordOperation, RecordStore } from '../store/record-store.ts';

@@ -1,11 +1,7 @@
 /** The params of `memory` as they come, with the names that small models use, read into what is to be done. */
 import { ParamsError } from '../../../shared/params-error.ts';
-import {
-  curatedFiles,
-  memoryActions,
-  type CuratedFile,
-  type MemoryParams,
-} from '../../../shared/protocol/memoryd.ts';
+import { memoryActions, type MemoryParams } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles, type CuratedFile } from '../../../shared/protocol/replies.ts';
 
 export type Operation =
   | { readonly action: 'view' | 'undo' }

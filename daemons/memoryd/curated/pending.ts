@@ -1,7 +1,8 @@
 /** Writes of a model that wait for the person: `mp/<id>`, one record each, gone when it is decided. */
 import { AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import type { CuratedFile, MemoryParams, PendingChange } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryParams } from '../../../shared/protocol/memoryd.ts';
+import type { CuratedFile, PendingChange } from '../../../shared/protocol/replies.ts';
 import type { Role } from '../../../shared/protocol/method.ts';
 import type { RecordOperation } from '../store/record-store.ts';
 import type { CuratedStore } from './history.ts';

@@ -1,5 +1,5 @@
 /** Where each entry comes from, as the history of its file tells it. */
-import type { MemoryShow } from '../../../shared/protocol/memoryd.ts';
+import type { MemoryShow } from '../../../shared/protocol/replies.ts';
 import type { Change } from './history.ts';
 import type { Origin } from './memory-params.ts';
 import { nearDuplicates } from './similarity.ts';

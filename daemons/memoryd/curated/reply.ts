@@ -1,5 +1,5 @@
 /** What the tool `memory` answers. */
-import type { CuratedFile as FileName, MemoryReply } from '../../../shared/protocol/memoryd.ts';
+import type { CuratedFile as FileName, MemoryReply } from '../../../shared/protocol/replies.ts';
 import { versionOf, type Outcome } from './actions.ts';
 import { sizeOf } from './file-format.ts';
 

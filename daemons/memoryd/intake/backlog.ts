@@ -28,6 +28,11 @@ export class Backlog {
     this.#behind += behind;
   }
 
+  /** Of one session; undefined where it was not counted. */
+  behindOf(session: string): number | undefined {
+    return this.#sessions.get(session)?.behind;
+  }
+
   /** So many of its records can be found now. */
   read(session: string, records: number): void {
     const waiting = this.#sessions.get(session);

@@ -1,7 +1,7 @@
 /** Forgets one session, one run, or everything that says a text: from index, records and curated history. */
 import { AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import type { CuratedFile, ForgetReply } from '../../../shared/protocol/memoryd.ts';
+import type { CuratedFile, ForgetReply } from '../../../shared/protocol/replies.ts';
 import type { FedIndex, FeedSources } from './fed-index.ts';
 import { findInLogs, type FoundInLog } from './find-in-logs.ts';
 import { forgetRecordsOf, forgetReplies } from './forget-records.ts';

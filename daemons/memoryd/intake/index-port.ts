@@ -1,5 +1,6 @@
 /** The part of the recall index that intake stands on. */
-import type { RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
+import type { RecallReply } from '../../../shared/protocol/replies.ts';
 import type { Container, Item, SessionFacts, Texts } from '../recall/item.ts';
 
 /** A mark of the feeder, stored in the same batch as what it speaks of. An empty value is no mark. */

@@ -4,12 +4,8 @@
  */
 import { AppError } from '../../../shared/errors.ts';
 import type { Log } from '../../../shared/log.ts';
-import type {
-  ForgetReply,
-  RecallParams,
-  RecallReply,
-  VerifyReply,
-} from '../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
+import type { ForgetReply, RecallReply, VerifyReply } from '../../../shared/protocol/replies.ts';
 import type { StoredRecord } from '../plane/context.ts';
 import { Backlog } from './backlog.ts';
 import { Coalesced } from './coalesced.ts';

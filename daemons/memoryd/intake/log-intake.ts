@@ -98,13 +98,7 @@ export class LogIntake {
     if (this.#changed.size === 0) return;
     const sessions = [...this.#changed].slice(0, settledMax);
     await within(Promise.allSettled(sessions.map((session) => this.#read(session))), waitMs);
-    for (const session of this.#changed) {
-      const counts = await this.#options.live.use(async ({ sessions: feed }) => ({
-        read: feed.progressOf(session)?.counts.records ?? 0,
-        behind: await feed.behind(session),
-      }));
-      if (this.#changed.has(session)) this.#options.backlog.counted(session, counts);
-    }
+    for (const session of this.#changed) await this.#count(session);
   }
 
   watch(): void {
@@ -162,9 +156,11 @@ export class LogIntake {
   }
 
   async #stillReading(session: string): Promise<UpdatedReply> {
-    return await this.#options.live.use(async ({ sessions }) => ({
+    const { live, backlog } = this.#options;
+    if (backlog.behindOf(session) === undefined) await this.#count(session);
+    return await live.use(async ({ sessions }) => ({
       session,
-      behind: await sessions.behind(session),
+      behind: backlog.behindOf(session) ?? 0,
       indexed: sessions.progressOf(session)?.counts.records ?? 0,
     }));
   }
@@ -231,14 +227,16 @@ export class LogIntake {
   }
 
   async #count(session: string): Promise<void> {
-    const { live, backlog, tombstones } = this.#options;
+    const { live, backlog, tombstones, folder } = this.#options;
     if (tombstones.get(session)?.whole === true) return;
     try {
-      const counts = await live.use(async ({ sessions }) => ({
-        read: sessions.progressOf(session)?.counts.records ?? 0,
-        behind: await sessions.behind(session),
-      }));
-      backlog.counted(session, counts);
+      await live.use(async ({ sessions }) => {
+        const read = sessions.progressOf(session)?.counts.records ?? 0;
+        backlog.counted(session, { read, behind: await sessions.behind(session) });
+        // It may have been read to its end while it was counted.
+        const file = await folder.stat(session);
+        if (file === undefined || sessions.isRead(session, file)) backlog.done(session);
+      });
     } catch (error) {
       if (error instanceof AppError) throw error;
       this.#failed(session, error);

@@ -1,7 +1,7 @@
 /** Builds a second index beside the one that answers: to take its place, or to be compared with it. */
 import { rm } from 'node:fs/promises';
 import { AppError } from '../../../shared/errors.ts';
-import type { VerifyReply } from '../../../shared/protocol/memoryd.ts';
+import type { VerifyReply } from '../../../shared/protocol/replies.ts';
 import { FedIndex, type FeedSources } from './fed-index.ts';
 import { finishForgetting } from './forget-session.ts';
 import type { Gate } from './gate.ts';

@@ -7,6 +7,8 @@ const readAside = promisify(readFile);
 
 /** One read of the file; what is in memory of a log at once, besides one line that is longer. */
 const chunkBytesMax = 128 * 1024;
+/** Counting does little with each byte, and each read waits for whatever else is being done. */
+const countedBytesMax = 4 * 1024 * 1024;
 /**
  * So much is read in place: it was just written and lies in memory, and a hop to the thread pool and back would take
  * ten times as long. More may come from a slow disk, for which nobody else should wait.
@@ -119,7 +121,7 @@ export class SessionLog {
 
   /** How many whole lines there are from `from` on, empty ones included. */
   async countLines(from: number): Promise<number> {
-    const chunk = Buffer.allocUnsafe(Math.min(chunkBytesMax * 2, Math.max(this.size - from, 1)));
+    const chunk = Buffer.allocUnsafe(Math.min(countedBytesMax, Math.max(this.size - from, 1)));
     let count = 0;
     for (let position = from; position < this.size;) {
       const read = await this.#read(chunk, position);

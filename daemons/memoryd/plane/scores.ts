@@ -1,5 +1,5 @@
 /** How each skill has done: trials counted one at a time, so that only the skills are held, not their history. */
-import type { SkillScore } from '../../../shared/protocol/memoryd.ts';
+import type { SkillScore } from '../../../shared/protocol/replies.ts';
 
 export interface Trial {
   readonly skill: string;

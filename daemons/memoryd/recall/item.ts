@@ -1,5 +1,5 @@
 /** What is given to the recall index, and how it reads texts back: it stores none itself. */
-import type { RecallRole, RecallSource } from '../../../shared/protocol/memoryd.ts';
+import type { RecallRole, RecallSource } from '../../../shared/protocol/replies.ts';
 
 /** A session log, or a run of the record plane. */
 export interface Container {

@@ -2,7 +2,8 @@
 import { mkdir } from 'node:fs/promises';
 import { assetPath } from '../../../shared/assets.ts';
 import type { Log } from '../../../shared/log.ts';
-import type { RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
+import type { RecallReply } from '../../../shared/protocol/replies.ts';
 import type { Engine } from '../store/engine.ts';
 import { openLevel } from '../store/level-engine.ts';
 import { WordVectors } from './analysis/word-vectors.ts';

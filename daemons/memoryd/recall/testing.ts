@@ -1,7 +1,11 @@
 /** What tests and benches of recall share: texts in a map, and short ways to write sessions. */
-import type { RecallParams, RecallReply } from '../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
+import type { RecallReply } from '../../../shared/protocol/replies.ts';
 import type { Container, Item, SessionFacts, Texts, Wanted } from './item.ts';
-import type { RecallIndex } from './recall-index.ts';
+import { assetPath } from '../../../shared/assets.ts';
+import { openMemory } from '../store/memory-engine.ts';
+import { WordVectors } from './analysis/word-vectors.ts';
+import { RecallIndex } from './recall-index.ts';
 
 export const testStartMs = Date.UTC(2026, 10, 1, 12);
 const minuteMs = 60_000;
@@ -41,4 +45,21 @@ export function ask(
   params: Partial<RecallParams> = {},
 ): Promise<RecallReply> {
   return index.recall({ query, ...params }, { state: 'ok', behind: 0, forgotten: 0 });
+}
+
+let vectors: Promise<WordVectors> | undefined;
+
+/** An index in memory. */
+export async function indexOver(
+  texts: Texts,
+  options: Partial<Parameters<typeof RecallIndex.over>[1]> = {},
+): Promise<RecallIndex> {
+  vectors ??= WordVectors.load(assetPath('config/recall/words.bin'));
+  return RecallIndex.over(await openMemory({ encoding: 'binary' }), {
+    texts,
+    nowMs: () => testStartMs + 30 * 24 * 60 * minuteMs,
+    timeZone: 'UTC',
+    vectors: await vectors,
+    ...options,
+  });
 }

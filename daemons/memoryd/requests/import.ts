@@ -2,7 +2,8 @@
 import { AppError } from '../../../shared/errors.ts';
 import { exportedPrefixes, type ExportLine } from '../../../shared/export-lines.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import { curatedFiles, type CuratedFile, type MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
+import { type MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles, type CuratedFile } from '../../../shared/protocol/replies.ts';
 import type { Call, Params, Result } from '../../../shared/protocol/method.ts';
 import type { MemorydContext } from '../context.ts';
 import { checkRecord } from '../plane/check.ts';

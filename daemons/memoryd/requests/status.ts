@@ -1,5 +1,6 @@
 /** status: state, versions, sizes, backlog, jobs, usage of the curated files, faults by code. */
-import type { MemorydProtocol, StatusReply } from '../../../shared/protocol/memoryd.ts';
+import type { MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
+import type { StatusReply } from '../../../shared/protocol/replies.ts';
 import type { Params } from '../../../shared/protocol/method.ts';
 import { version } from '../../../shared/version.ts';
 import type { MemorydContext } from '../context.ts';

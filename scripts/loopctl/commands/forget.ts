@@ -1,6 +1,6 @@
 /** loopctl forget: from logs, index, records and curated history, with a report of what was found where. */
 import { ParamsError } from '../../../shared/params-error.ts';
-import type { ForgetReply } from '../../../shared/protocol/memoryd.ts';
+import type { ForgetReply } from '../../../shared/protocol/replies.ts';
 import { textOption } from '../arguments.ts';
 import type { CommandContext, Run } from '../command.ts';
 

@@ -4,7 +4,7 @@ import {
   type CuratedFile,
   type MemoryReply,
   type MemoryShow,
-} from '../../../shared/protocol/memoryd.ts';
+} from '../../../shared/protocol/replies.ts';
 import { countOption, fileOption, textOption } from '../arguments.ts';
 import type { CommandContext, Options, Run } from '../command.ts';
 import { localTime } from './recall.ts';

@@ -1,6 +1,6 @@
 /** loopctl metrics: memoryd's and loopd's figures as OpenMetrics text. */
 import { toAppError } from '../../../shared/errors.ts';
-import { curatedFiles } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles } from '../../../shared/protocol/replies.ts';
 import type { Run } from '../command.ts';
 
 interface Metric {

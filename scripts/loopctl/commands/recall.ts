@@ -1,5 +1,5 @@
 /** loopctl recall: hits with who said it, when and where, and their neighbours dimmed. */
-import type { Hit, RecallSource } from '../../../shared/protocol/memoryd.ts';
+import type { Hit, RecallSource } from '../../../shared/protocol/replies.ts';
 import { choiceOption, countOption, textOption } from '../arguments.ts';
 import type { Run } from '../command.ts';
 import type { Output } from '../output.ts';

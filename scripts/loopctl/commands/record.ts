@@ -1,7 +1,7 @@
 /** loopctl record, runs, ledger, proposals, scores, carry, watch: the record plane for scripts and people. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ParamsError } from '../../../shared/params-error.ts';
-import type { ListedRecord } from '../../../shared/protocol/memoryd.ts';
+import type { ListedRecord } from '../../../shared/protocol/replies.ts';
 import {
   kindNames,
   replacedKinds,

@@ -1,7 +1,7 @@
 /** loopctl status and health: both daemons at a glance. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError, toAppError } from '../../../shared/errors.ts';
-import { curatedFiles, type StatusReply } from '../../../shared/protocol/memoryd.ts';
+import { curatedFiles, type StatusReply } from '../../../shared/protocol/replies.ts';
 import { version } from '../../../shared/version.ts';
 import type { CommandContext, Run } from '../command.ts';
 import { usageLine } from './memory.ts';
@@ -9,8 +9,20 @@ import { usageLine } from './memory.ts';
 interface LoopStatus {
   version: string;
   pid: number;
-  uptime_s?: number;
-  [detail: string]: unknown;
+  uptime_s: number;
+  model: { kind: string; name: string; state: string; warnings: string[]; contextTokens?: number };
+  sessions: number;
+  connections: number;
+  running: { session: string; turn: number }[];
+  turns: number;
+  memory: {
+    failed: number;
+    updatesLost: number;
+    lastFailure?: { method: string; cause: string; at: string };
+  };
+  deleted_untold: number;
+  mcp: Record<string, { state: string; tools: number; restarts: number; failure?: string }>;
+  faults: Record<string, number>;
 }
 
 type Part<S> = S | { unavailable: string; message: string };
@@ -62,11 +74,44 @@ function memorydText(part: Part<StatusReply>): string {
 
 function loopdText(part: Part<LoopStatus>): string {
   if (isAway(part)) return `loopd    down: ${part.message}`;
-  const { version: its, pid, uptime_s = 0, ...rest } = part;
-  const details = Object.entries(rest).map(
-    ([name, value]) => `  ${name}  ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
-  return [`loopd    ready  ${its}  pid ${pid}  up ${Math.round(uptime_s)} s`, ...details].join('\n');
+  const {
+    version: its,
+    pid,
+    uptime_s,
+    sessions,
+    turns,
+    running,
+    connections,
+    deleted_untold,
+    mcp,
+    faults,
+  } = part;
+  const many = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
+  return [
+    `loopd    ready  ${its}  pid ${pid}  up ${Math.round(uptime_s)} s`,
+    ...modelLines(part.model),
+    `  sessions  ${many(sessions, 'log')}, ${many(turns, 'turn')} since the start, ${many(connections, 'connection')}`,
+    ...running.map(({ session, turn }) => `  running  ${session} turn ${turn}`),
+    ...memoryLines(part.memory),
+    ...(deleted_untold === 0 ? [] : [`  deleted  ${deleted_untold} of which memoryd does not know yet`]),
+    ...Object.entries(mcp).map(
+      ([name, { state, tools, failure }]) =>
+        `  tools  ${name} ${state}, ${many(tools, 'tool')}${failure === undefined ? '' : `: ${failure}`}`,
+    ),
+    ...Object.entries(faults).map(([code, count]) => `  fault  ${code} ×${count}`),
+  ].join('\n');
+}
+
+function modelLines({ kind, name, state, contextTokens, warnings: told }: LoopStatus['model']): string[] {
+  const context = contextTokens === undefined ? '' : `, context ${contextTokens}`;
+  const label = kind === 'builtin' ? 'builtin' : `${name} (${kind}), ${state}${context}`;
+  return [`  model  ${label}`, ...told.map((warning) => `         ${warning}`)];
+}
+
+function memoryLines({ failed, updatesLost, lastFailure }: LoopStatus['memory']): string[] {
+  if (failed === 0) return [];
+  const last = lastFailure === undefined ? '' : `, last ${lastFailure.method}: ${lastFailure.cause}`;
+  return [`  memory  ${failed} requests to memoryd failed (${updatesLost} updates)${last}`];
 }
 
 function warnings(...parts: Part<{ version: string }>[]): string[] {

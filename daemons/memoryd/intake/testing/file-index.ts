@@ -1,7 +1,8 @@
 /** A recall index for tests of what feeds it: one file, words as they stand, and faults on demand. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Hit, RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../../shared/protocol/memoryd.ts';
+import type { Hit, RecallReply } from '../../../../shared/protocol/replies.ts';
 import { IndexDamage } from '../../recall/index/damage.ts';
 import { OtherFormat } from '../../recall/index/format.ts';
 import type { Container, Item, SessionFacts, Texts, Wanted } from '../../recall/item.ts';

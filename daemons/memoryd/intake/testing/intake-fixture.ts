@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { pino } from 'pino';
-import type { CuratedFile } from '../../../../shared/protocol/memoryd.ts';
+import type { CuratedFile } from '../../../../shared/protocol/replies.ts';
 import type { KindName } from '../../../../shared/protocol/records.ts';
 import { keyOf } from '../../plane/keys.ts';
 import type { Engine, Range } from '../../store/engine.ts';

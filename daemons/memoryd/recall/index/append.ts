@@ -1,7 +1,7 @@
 /** Appends items to the index: all of them and the caller's progress in one batch, or nothing; what is there already is left out. */
 import type { Item, SessionFacts } from '../item.ts';
-import type { RecallSource } from '../../../../shared/protocol/memoryd.ts';
-import { recallSources } from '../../../../shared/protocol/memoryd.ts';
+import type { RecallSource } from '../../../../shared/protocol/replies.ts';
+import { recallSources } from '../../../../shared/protocol/replies.ts';
 import { cuesOf } from '../analysis/cues.ts';
 import { passagesOf, type Passage } from '../analysis/passages.ts';
 import { flagsOf, lengthMax, mark, none, sourceOf } from './columns.ts';

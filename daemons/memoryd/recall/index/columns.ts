@@ -1,6 +1,6 @@
 /** What ranking needs to know of every turn, in memory by columns: 29 bytes a turn. */
-import type { RecallRole, RecallSource } from '../../../../shared/protocol/memoryd.ts';
-import { recallSources } from '../../../../shared/protocol/memoryd.ts';
+import type { RecallRole, RecallSource } from '../../../../shared/protocol/replies.ts';
+import { recallSources } from '../../../../shared/protocol/replies.ts';
 import { ByteReader, ByteWriter } from './bytes.ts';
 import { IndexDamage } from './damage.ts';
 

@@ -1,5 +1,6 @@
 /** Answers one recall: what is asked, how it was found, and whatever the reader has to know about the answer. */
-import type { RecallParams, RecallReply } from '../../../../shared/protocol/memoryd.ts';
+import type { RecallParams } from '../../../../shared/protocol/memoryd.ts';
+import type { RecallReply } from '../../../../shared/protocol/replies.ts';
 import { mark } from '../index/columns.ts';
 import { Best, type Scored } from '../ranking/best.ts';
 import { namedSpeakers } from '../ranking/speakers.ts';

@@ -1,5 +1,5 @@
 /** Shows found turns: texts within a budget, each cut around its match, with the records around it. */
-import type { Hit, Neighbour } from '../../../../shared/protocol/memoryd.ts';
+import type { Hit, Neighbour } from '../../../../shared/protocol/replies.ts';
 import { originalOffset, tokensOf } from '../analysis/analyse.ts';
 import { fold } from '../analysis/fold.ts';
 import { mark, none, roleOf } from '../index/columns.ts';
