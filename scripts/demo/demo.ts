@@ -103,9 +103,9 @@ async function play(started: RunningDaemon[]): Promise<void> {
 
   say('A question about something said sessions ago: recalled, with its date and source.');
   const question = await questionOf();
+  type(['recall', question, '--limit', '3', '--window', '1']);
   const recalled = ask(question, first.session);
   expect(recalled.answer.length > 0, 'there is an answer');
-  type(['recall', question, '--limit', '3', '--window', '1']);
 
   say('Something is remembered: in this session through the memory tool, for all sessions after it.');
   ask('Remember that the spare key hangs in the shed, behind the red watering can.', first.session);

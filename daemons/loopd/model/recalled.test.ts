@@ -56,7 +56,7 @@ test('of what was found, what speaks of something else is left out, unless all o
   ];
   const about = async (question: string) => (await recalling(hits).made.ask(question)).text;
 
-  assert.match(await about('Where are the seals?'), /pups.*\n.*\n> We saw seals\n\n\(/);
+  assert.match(await about('Where are the seals?'), /:\n> We saw seals\n.*\n> Three pups.*\n\n\(/);
   assert.match(await about('Which animals?'), /pups.*\n.*\n> We saw seals\n.*\n> The lamp arrived\n\n\(/);
 });
 

@@ -81,8 +81,8 @@ export function tellingQuotes(
 }
 
 /**
- * Beside what is shown: what shares half as many words with the question. Alone: what ranks first and what shares any
- * word, or everything where nothing does.
+ * Beside what is shown: what shares half as many words with the question. Alone: what shares any word, then what ranks
+ * first, or everything where nothing shares one.
  */
 function onSubject(
   quotes: readonly Quote[],
@@ -92,8 +92,10 @@ function onSubject(
   const sharedBy = ({ who, text }: Quote) => shared(`${who} ${text}`);
   const most = Math.max(0, ...shown.map(shared));
   if (most > 0) return quotes.filter((quote) => sharedBy(quote) * 2 >= most);
-  if (!quotes.some((quote) => sharedBy(quote) > 0)) return quotes;
-  return quotes.filter((quote, at) => at === 0 || sharedBy(quote) > 0);
+  const [first] = quotes;
+  const sharing = quotes.filter((quote) => sharedBy(quote) > 0);
+  if (first === undefined || sharing.length === 0) return quotes;
+  return sharedBy(first) > 0 ? sharing : [...sharing, first];
 }
 
 /** A longer text says something besides what it asks. */
