@@ -18,6 +18,7 @@ import type { ChannelLimits } from './acp-stream.ts';
 import type { AgentParts } from './agent.ts';
 import { ChannelConnection } from './connection.ts';
 import { forgetTurns } from './forget-turns.ts';
+import { ArrivingLogs } from './import-logs.ts';
 import { importSessions } from './import-sessions.ts';
 import type { LiveSession } from './live-session.ts';
 import { LiveSessions } from './live-sessions.ts';
@@ -105,6 +106,7 @@ export class Channel {
         void this.#tools.drop(id);
       },
     });
+    const logs = new ArrivingLogs(sessions);
     this.#agentParts = {
       sessions,
       model,
@@ -116,6 +118,7 @@ export class Channel {
           importSessions(params, {
             sessions,
             memory,
+            logs,
             baseline: () => baselineWithoutMemory(this.#baselineSource),
           }),
         '_loopkeep/forget': (params) => forgetTurns(params, { sessions, memory, live: this.#live }),

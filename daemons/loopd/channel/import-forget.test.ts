@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { RequestError } from '@agentclientprotocol/sdk';
 import { AppError } from '../../../shared/errors.ts';
@@ -86,6 +88,72 @@ test('a session that is wrong in one place is refused by that place, and none of
     });
   }
   assert.ok(await lab.sessions.isEmpty());
+});
+
+test('a log of an export comes back byte for byte, whole or in pieces, and once', async (t) => {
+  const lab = await Lab.start(t, {
+    steps: [callTool('clock', {}), say('It is late — 23:59 ✓'), say('bye'), say('and again')],
+  });
+  const client = await lab.client(t);
+  const id = await client.newSession();
+  await client.prompt(id, 'what time is it?');
+  await client.prompt(id, 'good night');
+  const bytes = readFileSync(join(lab.sessions.directory, `${id}.jsonl`));
+  const other = await Lab.start(t, { steps: [say('gone on')] });
+  const peer = await other.client(t);
+  const path = join(other.sessions.directory, `${id}.jsonl`);
+  const lines = bytes.toString().trimEnd().split('\n');
+
+  assert.deepEqual(await importOf(peer, { id, lines }), { imported: [id], known: [] });
+  assert.ok(readFileSync(path).equals(bytes));
+  assert.deepEqual(await importOf(peer, { id, lines }), { imported: [], known: [id] });
+  assert.deepEqual(other.memory.updated, [id]);
+  assert.equal((await peer.prompt(id, 'go on')).stopReason, 'end_turn');
+
+  const third = await Lab.start(t);
+  const text = bytes.toString();
+  const half = Math.floor(text.length / 2);
+  const first = { id, text: text.slice(0, half), offset: 0, more: true };
+  const rest = { id, text: text.slice(half), offset: Buffer.byteLength(first.text), more: false };
+  const importer = await third.client(t);
+  assert.deepEqual(await importOf(importer, first), { imported: [], known: [] });
+  assert.ok(!(await third.sessions.has(id)), 'half a log is no session');
+  assert.deepEqual(await importOf(importer, rest), { imported: [id], known: [] });
+  assert.ok(readFileSync(join(third.sessions.directory, `${id}.jsonl`)).equals(bytes));
+});
+
+test('a log that is not what loopd writes is refused by its line, and nothing of it stays', async (t) => {
+  const lab = await Lab.start(t, { steps: [say('x')] });
+  const client = await lab.client(t);
+  const id = await client.newSession();
+  await client.prompt(id, 'hello');
+  const lines = readFileSync(join(lab.sessions.directory, `${id}.jsonl`), 'utf8')
+    .trimEnd()
+    .split('\n');
+  const other = await Lab.start(t);
+  const peer = await other.client(t);
+  const altered = (at: number, change: (line: string) => string) =>
+    lines.map((line, index) => (index === at ? change(line) : line));
+  for (const [wrong, field] of [
+    [[], `${id}.0`],
+    [lines.slice(1), `${id}.0`],
+    [altered(1, (line) => line.slice(0, -3)), `${id}.1`],
+    [altered(1, (line) => line.replace('"turn":1', '"turn":"1"')), `${id}.1.turn`],
+    [altered(1, (line) => line.replace('"type":"turn"', '"type":"spell"')), `${id}.1.type`],
+    [altered(0, (line) => line.replace(/"baseline":.*/, '"baseline":7}')), `${id}.0.baseline`],
+    [[...lines.slice(0, 1), ...lines.slice(2)], `${id}.1`],
+  ] as const) {
+    await assert.rejects(importOf(peer, { id, lines: wrong }), (error) => {
+      const { code, field: named } = (error as RequestError).data as { code: string; field: string };
+      assert.deepEqual([code, named], ['rejected', field]);
+      return true;
+    });
+  }
+  await assert.rejects(importOf(peer, { id, text: 'x', offset: 9, more: false }));
+  assert.deepEqual(
+    readdirSync(other.sessions.directory).filter((name) => name.includes('.jsonl')),
+    [],
+  );
 });
 
 test('forgetting turns rewrites the log without them, keeps the others, and tells memoryd', async (t) => {

@@ -7,10 +7,12 @@ import {
 } from '../../../shared/protocol/sessions.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
 import { checkOf, type Check } from '../../../shared/schema-check.ts';
-import { anyObject, anything, flag, integer, list, object, oneOf, text } from '../../../shared/schema.ts';
+import { anything, list, object, text } from '../../../shared/schema.ts';
 import type { MemoryLink } from '../memory.ts';
 import type { DatedBody } from '../session/session-log.ts';
 import type { Sessions } from '../session/sessions.ts';
+import { isLog, logPieceOf, type ArrivingLogs, type LogPiece } from './import-logs.ts';
+import { baselineSchema, bodyChecks, originSchema } from './record-checks.ts';
 
 export interface ImportReply {
   imported: string[];
@@ -21,6 +23,8 @@ export interface ImportReply {
 interface ImportParts {
   readonly sessions: Sessions;
   readonly memory: Pick<MemoryLink, 'updated'>;
+  /** Logs of an export, which may come in pieces over several requests. */
+  readonly logs: ArrivingLogs;
   /** For sessions that bring none of their own. */
   readonly baseline: () => Promise<Baseline>;
 }
@@ -40,13 +44,19 @@ const importedModel = 'imported';
 /** @throws ParamsError, naming session, record and field, before anything is written */
 export async function importSessions(
   params: unknown,
-  { sessions, memory, baseline }: ImportParts,
+  { sessions, memory, logs, baseline }: ImportParts,
 ): Promise<ImportReply> {
   const given = (params as { sessions?: unknown } | null)?.sessions;
   if (!Array.isArray(given)) throw new ParamsError('sessions', 'sessions must be a list', given);
-  const wanted = given.map(sessionOf);
+  const wanted = given.map((session, at) =>
+    isLog(session) ? logPieceOf(session, `sessions.${at}`) : sessionOf(session, at),
+  );
   const reply: ImportReply = { imported: [], known: [] };
   for (const session of wanted) {
+    if ('offset' in session) {
+      await importLog(session, { logs, memory }, reply);
+      continue;
+    }
     const { id, title, origin, model, startedAt, records } = session;
     if (await sessions.has(id)) {
       reply.known.push(id);
@@ -68,48 +78,27 @@ export async function importSessions(
   return reply;
 }
 
-const whole = integer(0, Number.MAX_SAFE_INTEGER);
-const speaker = { name: text(), ref: text() };
-const toolCall = object({ id: text(), name: text(), arguments: anything() });
-const status = oneOf('ok', 'error', 'denied', 'cancelled', 'interrupted');
-const outcome = oneOf('answer', 'cancelled', 'limit', 'refused', 'error');
-const verdict = oneOf('allow', 'deny');
+async function importLog(
+  piece: LogPiece,
+  { logs, memory }: Pick<ImportParts, 'logs' | 'memory'>,
+  reply: ImportReply,
+): Promise<void> {
+  const taken = await logs.take(piece);
+  if (taken === 'known') reply.known.push(piece.id);
+  if (taken !== 'imported') return;
+  await memory.updated(piece.id);
+  reply.imported.push(piece.id);
+}
 
-/** What a record may hold besides `type` and `at`. */
-const recordChecks: Readonly<Record<string, Check>> = {
-  turn: checkOf(object({ turn: whole, text: text() }, { ...speaker, request_id: text() })),
-  assistant: checkOf(
-    object(
-      { turn: whole, step: whole, text: text(), finish: text() },
-      { ...speaker, reasoning: text(), calls: list(toolCall), usage: anyObject() },
-    ),
-  ),
-  decision: checkOf(object({ turn: whole, call: text(), verdict, rule: text() })),
-  call: checkOf(object({ turn: whole, call: text(), key: text() })),
-  result: checkOf(object({ turn: whole, call: text(), status, text: text(), bytes: whole }, { cut: flag() })),
-  title: checkOf(object({ title: text() })),
-  compact: checkOf(object({ up_to: whole, text: text() })),
-  end: checkOf(
-    object(
-      { turn: whole, outcome },
-      { error: object({ code: text(), message: text() }), usage: anyObject() },
-    ),
-  ),
-};
-
-const tool = object({
-  type: oneOf('function'),
-  function: object({ name: text(), description: text(), parameters: anyObject() }),
-});
 const headCheck = checkOf(
   object(
     { id: text(), records: list(anything()) },
     {
       title: text(),
-      origin: oneOf('person', 'schedule', 'agent'),
+      origin: originSchema,
       model: text(),
       startedAt: text(),
-      baseline: object({ system: text(), tools: list(tool), version: text(), tokens: whole }),
+      baseline: baselineSchema,
     },
   ),
 );
@@ -137,8 +126,7 @@ function recordOf(value: unknown, place: string): DatedBody {
   if (typeof value !== 'object' || value === null)
     throw new ParamsError(place, 'a record must be an object', value);
   const { type, at, ...fields } = value as Record<string, unknown>;
-  const check =
-    typeof type === 'string' && Object.hasOwn(recordChecks, type) ? recordChecks[type] : undefined;
+  const check = typeof type === 'string' && Object.hasOwn(bodyChecks, type) ? bodyChecks[type] : undefined;
   if (check === undefined)
     throw new ParamsError(`${place}.type`, 'type is none that a session can hold', type);
   refuse(check(fields), place);

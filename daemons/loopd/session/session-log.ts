@@ -28,7 +28,7 @@ export interface Mended {
 }
 
 export const temporarySuffix = '.tmp';
-const defaultMode = 0o600;
+export const defaultMode = 0o600;
 const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC } = constants;
 
 export class SessionLog {
@@ -261,7 +261,7 @@ function damaged(path: string, line: ScannedLine, { seq, wrong }: { seq: number;
   });
 }
 
-function writeError(error: unknown, tried: string): AppError {
+export function writeError(error: unknown, tried: string): AppError {
   if (error instanceof AppError) return error;
   const errno = (error as NodeJS.ErrnoException).code ?? '';
   const code: ErrorCode = errno === 'ENOSPC' || errno === 'EDQUOT' ? 'store-full' : 'session-write-failed';

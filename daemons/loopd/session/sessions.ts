@@ -9,9 +9,16 @@ import {
   type SessionBodies,
   type SessionBody,
 } from '../../../shared/protocol/sessions.ts';
+import { ArrivingLog } from './arriving-log.ts';
 import { withoutTurns } from './forget.ts';
 import { Session } from './session.ts';
-import { syncDirectory, temporarySuffix, type DatedBody, type LogOptions } from './session-log.ts';
+import {
+  defaultMode,
+  syncDirectory,
+  temporarySuffix,
+  type DatedBody,
+  type LogOptions,
+} from './session-log.ts';
 import { readSummary, type SessionSummary } from './summary.ts';
 
 /** Sessions that are open at once; the one that was used longest ago is closed for another. */
@@ -83,6 +90,11 @@ export class Sessions {
         details: { field: 'id', value: id },
       });
     return this.#keep(id, () => Session.create(path, closed(records), this.#options));
+  }
+
+  /** A log that comes byte for byte; the session is there when it is finished. @throws AppError session-write-failed, store-full */
+  arrive(id: string): Promise<ArrivingLog> {
+    return ArrivingLog.begin(this.#path(id), this.#options.mode ?? defaultMode);
   }
 
   /** @throws AppError session-unknown, session-damaged, session-write-failed */
