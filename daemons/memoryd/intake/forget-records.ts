@@ -43,16 +43,22 @@ export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise
         items += found.length;
         if (!work.dryRun) await forgetItems(work, found);
       }
-      if (!work.dryRun && found.length > 0)
-        await work.store.commit(
-          found.flatMap(({ key }) => [key, markOf(key)]).map((key) => ({ type: 'del' as const, key })),
-          { sync: true },
-        );
+      if (!work.dryRun && found.length > 0) await forgetStored(work, found);
     }
     if (!work.dryRun && records > before) await work.store.compact(`${recordKinds[kind].prefix}/`);
   }
   if (wanted.run !== undefined && !work.dryRun) await forgetRun(work, wanted.run);
   return { records, items };
+}
+
+async function forgetStored({ store, fed }: Forgetting, found: readonly StoredEntry[]): Promise<void> {
+  const keys = found.map(({ key }) => key);
+  await store.commit(
+    keys.flatMap((key) => [key, markOf(key)]).map((key) => ({ type: 'del' as const, key })),
+    { sync: true },
+  );
+  // The scan may have met a record just before the index was told of it: by now it was.
+  fed.records.drop(new Set(keys));
 }
 
 /** Beside a ruling that was imported; deleting what is not there does nothing. */

@@ -150,6 +150,23 @@ test('a text is forgotten wherever it is said, and the report says where', async
   assert.deepEqual(await f.intake.verify(), { equal: true, differences: [] });
 });
 
+for (const what of [{ run_id: 'r' }, { text: 'kettle' }]) {
+  test(`a record that waits for the index is forgotten by its ${Object.keys(what).join()} too`, async (t) => {
+    const f = await IntakeFixture.caughtUp(t);
+    for (const [at, text] of ['kettle of r', 'more kettle'].entries()) {
+      const record = at === 0 ? episode('r', text) : summary('r', 1, text);
+      const kind = at === 0 ? 'episode' : 'summary';
+      f.intake.onRecord({ kind, key: await f.put(kind, record, at + 1), seq: at + 1, record });
+    }
+    const { records } = await f.intake.forget(what);
+    await f.intake.caughtUp();
+
+    assert.equal(records, 2);
+    assert.deepEqual(await f.found('kettle'), []);
+    assert.deepEqual(await f.intake.verify(), { equal: true, differences: [] });
+  });
+}
+
 test('a reply that was kept for a repeated request is forgotten by its text', async (t) => {
   const f = await IntakeFixture.caughtUp(t);
   const reply = { digest: 'd', reply: { entries: ['she lives in Elm Street'] }, at_ms: 1 };

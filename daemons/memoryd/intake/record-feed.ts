@@ -84,6 +84,11 @@ export class RecordFeed {
     if (this.#store.status().issued !== this.#issued) this.#mustCatchUp = true;
   }
 
+  /** These were forgotten before they came into the index. */
+  drop(keys: ReadonlySet<string>): void {
+    this.#queue = this.#queue.filter(({ key }) => !keys.has(key));
+  }
+
   /** The run was forgotten, and so is how far it was read. */
   async dropProgress(run: string): Promise<void> {
     for (const key of await progressKeysOfRun(this.#index, run))
