@@ -1,10 +1,12 @@
 /** What tests and benches of recall share: texts in a map, and short ways to write sessions. */
+import assert from 'node:assert/strict';
 import type { RecallParams } from '../../../shared/protocol/memoryd.ts';
 import type { RecallReply } from '../../../shared/protocol/replies.ts';
 import type { Container, Item, SessionFacts, Texts, Wanted } from './item.ts';
 import { assetPath } from '../../../shared/assets.ts';
 import { openMemory } from '../store/memory-engine.ts';
 import { WordVectors } from './analysis/word-vectors.ts';
+import { recallTiers } from './query/recall.ts';
 import { RecallIndex } from './recall-index.ts';
 
 export const testStartMs = Date.UTC(2026, 10, 1, 12);
@@ -62,4 +64,11 @@ export async function indexOver(
     vectors: await vectors,
     ...options,
   });
+}
+
+/** Whatever the query is: there are hits, or a note says why not. */
+export async function assertAnswered(index: RecallIndex, query: string): Promise<void> {
+  const { hits, note, tier } = await ask(index, query);
+  assert.ok(hits.length > 0 || (note ?? '') !== '', JSON.stringify(query));
+  assert.ok((recallTiers as readonly string[]).includes(tier), tier);
 }

@@ -72,6 +72,13 @@ export class ReadBack {
     return item.text.slice(start, end);
   }
 
+  /** The passage and the next one of the record, for what begins in the one and ends in the other. */
+  passageOnwards(turn: number, item: Item): string {
+    const { start, end } = this.passageOf(turn, item);
+    const onwards = end === item.text.length ? end : this.passageOf(turn + 1, item).end;
+    return item.text.slice(start, onwards);
+  }
+
   /** Nothing of what is gone now is kept. */
   forgetAll(): void {
     this.#analysed.clear();

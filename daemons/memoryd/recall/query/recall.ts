@@ -2,6 +2,7 @@
 import type { RecallParams } from '../../../../shared/protocol/memoryd.ts';
 import type { RecallReply } from '../../../../shared/protocol/replies.ts';
 import { mark } from '../index/columns.ts';
+import { RecordHeads } from '../index/record-heads.ts';
 import { Best, type Scored } from '../ranking/best.ts';
 import { namedSpeakers } from '../ranking/speakers.ts';
 import { cursorOf, offsetMax, pageOf, type Page } from './cursor.ts';
@@ -16,8 +17,8 @@ const defaults = { limit: 8, window: 1, charsMax: 6_000 };
 /** Texts read in one go, and at most, to find those that hold a phrase. */
 const verifiedAtOnce = 64;
 const verifiedMax = 1_024;
-/** Passages looked at beyond the wanted hits, because several may be of one record. */
-const spareTurns = 200;
+/** Records looked at beyond the wanted hits, because some may be where they cannot be read. */
+const spareRecords = 200;
 
 export interface Circumstances {
   readonly forgotten: number;
@@ -25,12 +26,19 @@ export interface Circumstances {
   readonly state: 'ok' | 'catching-up' | 'damaged';
 }
 
-type Tier = 'exact' | 'words' | 'loose' | 'time';
+/**
+ * How the answer was found: the quoted phrase, or every word as written; every word in some form; some words, their
+ * neighbours or spellings near them; no word at all, but by time.
+ */
+export const recallTiers = ['exact', 'words', 'loose', 'time'] as const;
+type Tier = (typeof recallTiers)[number];
 
 interface Answer {
   readonly turns: readonly Scored[];
   readonly tier: Tier;
   readonly terms: ReadonlyMap<string, number>;
+  /** Records whose text would decide, and cannot be read. */
+  readonly unread: number;
   readonly notes: readonly string[];
 }
 
@@ -77,14 +85,20 @@ export class Recall {
     const filter = filterOf(index, params, { window, turns: page.turns });
     const answer = await this.#find(params, { filter, page, damaged });
     const limit = params.limit ?? defaults.limit;
-    const { shown, hasMore } = await this.#records(answer.turns, { skip: page.offset, limit });
+    const { shown, unread, end, hasMore } = await this.#records(answer.turns, { skip: page.offset, limit });
     const hits = await show({ index, readBack }, shown, {
       terms: answer.terms,
       charsMax: params.max_chars ?? defaults.charsMax,
       window: params.window ?? defaults.window,
     });
-    const next = { offset: page.offset + limit, turns: page.turns };
-    const notes = hits.length > 0 ? answer.notes : [...answer.notes, emptyNote(params, page)];
+    const next = { offset: end, turns: page.turns };
+    const isCutOff = hasMore && end > offsetMax;
+    const notes = [
+      ...answer.notes,
+      ...unreadNote(answer.unread + unread),
+      ...(isCutOff ? ['there are more: ask for less of the time by since and until'] : []),
+      ...(hits.length > 0 || answer.unread + unread > 0 ? [] : [emptyNote(params, page)]),
+    ];
     return {
       hits,
       tier: answer.tier,
@@ -92,7 +106,7 @@ export class Recall {
       index: { state, behind },
       forgotten,
       ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
-      ...(hasMore && next.offset <= offsetMax ? { next: cursorOf(params, next) } : {}),
+      ...(hasMore && !isCutOff ? { next: cursorOf(params, next) } : {}),
     };
   }
 
@@ -103,7 +117,7 @@ export class Recall {
     const { index } = this.#equipment;
     const speakers = namedSpeakers(params.query, index.names);
     const question = questionOf(params.query, speakers);
-    const max = page.offset + (params.limit ?? defaults.limit) + spareTurns;
+    const max = page.offset + (params.limit ?? defaults.limit) + spareRecords;
     if (question.terms.length === 0) {
       if (question.phrases.length > 0)
         return this.#phrases(question, this.#byTime(params, { filter, max: verifiedMax }));
@@ -125,14 +139,16 @@ export class Recall {
         ? [`only its first ${queryCharsMax} characters were read`]
         : []),
     ];
-    const answer = { turns: found.turns, terms: found.terms, notes };
+    const answer = { turns: found.turns, terms: found.terms, unread: 0, notes };
     if (isPhrase) return this.#phrases(question, { ...answer, tier: 'exact' });
     return { ...answer, tier: found.holdsAll ? await this.#strictTier(question, found.turns) : 'loose' };
   }
 
   /** Of the turns those whose text holds every phrase. */
   async #phrases(question: Question, answer: Answer): Promise<Answer> {
-    const { readBack } = this.#equipment;
+    const { readBack, index } = this.#equipment;
+    const heads = new RecordHeads(index.columns);
+    const unread = new Set<number>();
     const kept: Scored[] = [];
     for (let at = 0; at < answer.turns.length; at += verifiedAtOnce) {
       const some = answer.turns.slice(at, at + verifiedAtOnce);
@@ -140,11 +156,12 @@ export class Recall {
       kept.push(
         ...some.filter(({ turn }) => {
           const item = items.get(turn);
-          return item !== undefined && holdsPhrases(readBack.passageText(turn, item), question.phrases);
+          if (item === undefined) unread.add(heads.of(turn));
+          return item !== undefined && holdsPhrases(readBack.passageOnwards(turn, item), question.phrases);
         }),
       );
     }
-    return { ...answer, turns: kept, tier: 'exact' };
+    return { ...answer, turns: kept, unread: unread.size, tier: 'exact' };
   }
 
   async #strictTier(question: Question, turns: readonly Scored[]): Promise<Tier> {
@@ -164,36 +181,32 @@ export class Recall {
       const isHead = (columns.flags[turn]! & mark.continuation) === 0;
       if (isHead && filter(turn)) best.add({ turn, score: 0 });
     }
-    return { turns: best.sorted(), tier: 'time', terms: new Map(), notes: [] };
+    return { turns: best.sorted(), tier: 'time', terms: new Map(), unread: 0, notes: [] };
   }
 
-  /** The records of turns in their order, each once, from the wanted place on; those whose text is gone are passed over. */
+  /**
+   * The records of turns in their order, each once, from the wanted place on; those that cannot be read are counted
+   * and make room for the next.
+   */
   async #records(
     turns: readonly Scored[],
     { skip, limit }: { skip: number; limit: number },
-  ): Promise<{ shown: Shown[]; hasMore: boolean }> {
-    const { readBack } = this.#equipment;
-    const heads = new Set<number>();
-    const distinct = turns.filter(({ turn }) => {
-      const head = this.#headOf(turn);
-      if (heads.has(head)) return false;
-      heads.add(head);
-      return true;
-    });
-    const wanted = distinct.slice(skip, skip + limit);
-    const items = await readBack.items(wanted.map(({ turn }) => turn));
-    const shown = wanted.flatMap((found) => {
-      const item = items.get(found.turn);
-      return item === undefined ? [] : [{ found, item }];
-    });
-    return { shown, hasMore: distinct.length > skip + limit };
-  }
-
-  #headOf(turn: number): number {
-    const { flags } = this.#equipment.index.columns;
-    let head = turn;
-    while (head > 0 && (flags[head]! & mark.continuation) !== 0) head -= 1;
-    return head;
+  ): Promise<{ shown: Shown[]; unread: number; end: number; hasMore: boolean }> {
+    const { readBack, index } = this.#equipment;
+    const distinct = new RecordHeads(index.columns).distinct(turns);
+    const shown: Shown[] = [];
+    let end = skip;
+    while (shown.length < limit && end < distinct.length) {
+      const wanted = distinct.slice(end, end + limit - shown.length);
+      const items = await readBack.items(wanted.map(({ turn }) => turn));
+      for (const found of wanted) {
+        const item = items.get(found.turn);
+        if (item !== undefined) shown.push({ found, item });
+      }
+      end += wanted.length;
+    }
+    const unread = Math.max(0, end - skip - shown.length);
+    return { shown, unread, end, hasMore: distinct.length > end };
   }
 }
 
@@ -210,6 +223,14 @@ function commonWordsNote({ text }: Question): string[] {
   return /[\p{L}\p{N}]/u.test(text)
     ? ['the query holds only words too common to look up; listed by time']
     : [];
+}
+
+function unreadNote(unread: number): string[] {
+  return unread === 0
+    ? []
+    : [
+        `${unread} of what was found cannot be read now and is left out, because its session log or the record store is missing or damaged`,
+      ];
 }
 
 function emptyNote({ since, until }: RecallParams, { offset }: Page): string {

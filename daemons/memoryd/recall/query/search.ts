@@ -1,7 +1,8 @@
 /** Finds the turns that answer a question, best first: expansions, first stage, filters, second stage. */
 import type { WordVectors } from '../analysis/word-vectors.ts';
-import type { TurnIndex } from '../index/turn-index.ts';
 import { PostingList } from '../index/postings.ts';
+import { RecordHeads } from '../index/record-heads.ts';
+import type { TurnIndex } from '../index/turn-index.ts';
 import { Best, type Scored } from '../ranking/best.ts';
 import { dateHintOf } from '../ranking/date-hint.ts';
 import { expansionsOf } from '../ranking/expansion.ts';
@@ -78,7 +79,7 @@ export class Search {
       ...expansions.map(({ term, weight }) => scored(term, weight, false)),
     ];
     const idfs = new Map([...lists].map(([term, list]) => [term, idfOf(turns, list.length)]));
-    const allowed = phraseFilter(asked, lists);
+    const allowed = phraseFilter(asked, lists, new RecordHeads(index.columns));
     const first = this.#first(asked, { terms: all, ownCount: terms.length, allowed });
     const found = asked.order === 'relevance' ? await this.#second(asked, first, idfs) : first.best;
     const telling = new Map(all.map(({ idf, weight }, at) => [termAt(at), idf * weight]));
@@ -109,8 +110,11 @@ export class Search {
     });
     const passes: Filter = (turn) => asked.filter(turn) && allowed(turn);
     const kept = new Best(Math.max(asked.max, weights.rerankTurns), orderOf(asked.order, columns.atMs));
-    if (asked.order === 'relevance') stage.best(kept, { columns, factors, passes, unit });
-    else this.#matching(kept, { factors, passes, unit, ownCount });
+    // Which passage of a record holds a phrase is known when they are read.
+    const isOneOfRecord = asked.question.phraseTerms.length === 0;
+    const wanted = { columns, factors, passes, unit, isOneOfRecord };
+    if (asked.order === 'relevance') stage.best(kept, wanted);
+    else this.#matching(kept, wanted, ownCount);
     const best = kept.sorted();
     const holdsAll = best[0] !== undefined && stage.own[best[0].turn] === ownCount;
     return { best, factors, unit, holdsAll };
@@ -120,23 +124,17 @@ export class Search {
    * By time only what really matches is listed: the turns that hold every word, or where there are none,
    * those at least half as good as the best.
    */
-  #matching(
-    kept: Best,
-    {
-      factors,
-      passes,
-      unit,
-      ownCount,
-    }: { factors: TurnFactors; passes: Filter; unit: number; ownCount: number },
-  ): void {
+  #matching(kept: Best, wanted: Parameters<FirstStage['best']>[1], ownCount: number): void {
     const { columns } = this.#equipment.index;
     const stage = this.#firstStage;
     const all = new Best(stage.touchedCount, orderOf('relevance', columns.atMs));
-    stage.best(all, { columns, factors, passes, unit });
+    stage.best(all, { ...wanted, isOneOfRecord: false });
     const scored = all.sorted();
     const strict = scored.filter(({ turn }) => stage.own[turn] === ownCount);
     const half = (scored[0]?.score ?? 0) / 2;
-    for (const one of strict.length > 0 ? strict : scored.filter(({ score }) => score >= half)) kept.add(one);
+    const matching = strict.length > 0 ? strict : scored.filter(({ score }) => score >= half);
+    for (const one of wanted.isOneOfRecord ? new RecordHeads(columns).distinct(matching) : matching)
+      kept.add(one);
   }
 
   async #second(asked: Asked, first: First, idfs: ReadonlyMap<string, number>): Promise<Scored[]> {
@@ -213,13 +211,18 @@ function mostTelling(
   return { terms: terms.filter((term) => kept.has(term)), isCut: true };
 }
 
-/** A turn that lacks a term of a quoted phrase cannot hold the phrase. */
-function phraseFilter({ question }: Asked, lists: ReadonlyMap<string, PostingList>): Filter {
+/** A turn that lacks a term of a quoted phrase cannot hold it, nor begin it where the record goes on without one. */
+function phraseFilter(
+  { question }: Asked,
+  lists: ReadonlyMap<string, PostingList>,
+  heads: RecordHeads,
+): Filter {
   if (question.phraseTerms.length === 0) return () => true;
   let common: Set<number> | undefined;
   for (const term of question.phraseTerms) {
     const list = lists.get(term);
-    const turns = list === undefined ? [] : [...list.turns.subarray(0, list.length)];
+    const holding = list === undefined ? [] : [...list.turns.subarray(0, list.length)];
+    const turns = holding.flatMap((turn) => (heads.isContinuation(turn) ? [turn - 1, turn] : [turn]));
     const before = common;
     common = new Set(before === undefined ? turns : turns.filter((turn) => before.has(turn)));
   }

@@ -2,8 +2,9 @@
 import { cue } from '../analysis/cues.ts';
 import { mark, none, type Columns } from '../index/columns.ts';
 import type { PostingList } from '../index/postings.ts';
+import { RecordHeads } from '../index/record-heads.ts';
 import type { Sessions } from '../index/sessions.ts';
-import type { Best } from './best.ts';
+import type { Best, Scored } from './best.ts';
 import type { TurnFactors } from './turn-factors.ts';
 import { weights } from './weights.ts';
 
@@ -13,6 +14,16 @@ export interface ScoredTerm {
   readonly idf: number;
   /** Of the query itself rather than an expansion. */
   readonly isOwn: boolean;
+}
+
+interface Wanted {
+  readonly columns: Columns;
+  readonly factors: TurnFactors;
+  readonly passes: (turn: number) => boolean;
+  /** The score of a turn that holds everything, about. */
+  readonly unit: number;
+  /** Of a record of many passages only the best is offered, so that it takes one place and not all. */
+  readonly isOneOfRecord: boolean;
 }
 
 /** A term in few turns tells more than one in many; never negative. */
@@ -47,17 +58,11 @@ export class FirstStage {
   }
 
   /** Offers every turn that passes, with its score for the whole query, as far as it can still enter. */
-  best(
-    into: Best,
-    {
-      columns,
-      factors,
-      passes,
-      unit,
-    }: { columns: Columns; factors: TurnFactors; passes: (turn: number) => boolean; unit: number },
-  ): void {
+  best(into: Best, { columns, factors, passes, unit, isOneOfRecord }: Wanted): void {
     const { score, sessionScore, touched, touchedCount } = this;
     const { session } = columns;
+    const heads = new RecordHeads(columns);
+    const longRecords = new Map<number, Scored>();
     for (let at = 0; at < touchedCount; at += 1) {
       const turn = touched[at]!;
       const inSession = session[turn]!;
@@ -65,8 +70,16 @@ export class FirstStage {
         ((score[turn]! + weights.session * sessionScore[inSession]!) / unit) * factors.session[inSession]!;
       if (plain * factors.max < into.scoreMin || !passes(turn)) continue;
       const full = plain * factors.turn(turn);
-      if (full >= into.scoreMin) into.add({ turn, score: full });
+      if (full < into.scoreMin) continue;
+      if (!isOneOfRecord || !heads.isPart(turn)) {
+        into.add({ turn, score: full });
+        continue;
+      }
+      const head = heads.of(turn);
+      const known = longRecords.get(head);
+      if (known === undefined || full > known.score) longRecords.set(head, { turn, score: full });
     }
+    for (const best of longRecords.values()) into.add(best);
   }
 
   /** Own counts and shares of the neighbours' into `#counts`. @returns how many turns got any. */
