@@ -17,6 +17,10 @@ node=${NODE:-$(command -v node || true)}
 if [ "$node" != none ]; then
   node=$(readlink -f "$node")
   "$node" scripts/device/node-version.mjs || exit 1
+  case $node in /home/* | /root/*)
+    echo "install: the units cannot see home folders, so they cannot start $node; give NODE= another one" >&2
+    ;;
+  esac
 fi
 
 # put MODE FILE TARGET

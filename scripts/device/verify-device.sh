@@ -88,6 +88,7 @@ $run/ops-memory/memory.sock 660 root:loopkeep-ops
 $run/channel/loop.sock 660 root:loopkeep-channel
 $data/memory 700 memoryd:memoryd
 $data/sessions 2750 loopd:loopkeep-sessions
+/var/backups/loopkeep 700 memoryd:memoryd
 /etc/loopkeep 755 root:root
 MODES
   is '' "$(find "$data/memory" -type f -perm /077)" 'no file of the store is open to others'
