@@ -42,6 +42,11 @@ export class Backlog {
     waiting.behind = behind;
   }
 
+  /** Every other session has nothing that waits: another index may have read what this one had not. */
+  retain(sessions: ReadonlySet<string>): void {
+    for (const session of this.#sessions.keys()) if (!sessions.has(session)) this.done(session);
+  }
+
   done(session: string): void {
     this.#behind -= this.#sessions.get(session)?.behind ?? 0;
     this.#sessions.delete(session);

@@ -209,6 +209,7 @@ export class LogIntake {
       return fed.unread(listing.logs);
     });
     backlog.uncounted(unread.length);
+    backlog.retain(new Set(unread.map(({ session }) => session)));
     for (const [at, { session }] of unread.entries()) {
       if (this.#isStopping) return;
       await this.#count(session);
