@@ -11,10 +11,10 @@ import { append, type Progress } from './index/append.ts';
 import { fingerprint } from './index/fingerprint.ts';
 import { forgetRecords, forgetSession } from './index/forget.ts';
 import { format } from './index/format.ts';
-import { keys, progressOfKey, ranges } from './index/keys.ts';
+import { keys, progressOfKey, ranges, wholeRange } from './index/keys.ts';
 import { blockTurns, sealedTurns } from './index/manifest.ts';
 import { TurnIndex } from './index/turn-index.ts';
-import { upkeep } from './index/upkeep.ts';
+import { compact, hasForgotten, upkeep } from './index/upkeep.ts';
 import type { Container, Item, SessionFacts, Texts } from './item.ts';
 import { ReadBack } from './query/read-back.ts';
 import { Recall, type Circumstances } from './query/recall.ts';
@@ -46,6 +46,8 @@ export class RecallIndex {
   #writing: Promise<unknown> = Promise.resolve();
   #upkeep: Promise<void> | undefined;
   #purge: NodeJS.Timeout | undefined;
+  /** Something that was forgotten, or merged into something else, still lies in the engine's files. */
+  #mustCompact = false;
   #isClosing = false;
   #damage: unknown;
 
@@ -77,6 +79,7 @@ export class RecallIndex {
     this.#index = index;
     this.#readBack = new ReadBack(index, texts);
     this.#recall = new Recall({ index, vectors, readBack: this.#readBack, nowMs, timeZone });
+    this.#mustCompact = hasForgotten(index);
     this.#startUpkeep();
   }
 
@@ -117,20 +120,25 @@ export class RecallIndex {
   /** Gone from answers at once, and from the disk when this returns. @returns how many records there were. */
   async forget(container: Container): Promise<number> {
     const records = await this.#exclusive(() => forgetSession(this.#index, container));
-    this.#readBack.forgetAll();
-    if (records > 0) await this.settle();
+    if (records === 0) return records;
+    this.#forgotten();
+    await this.settle();
     return records;
   }
 
   /** Gone from answers when this returns, from the disk a while later, or with `settle`. @returns how many there were. */
   async forgetRecords(container: Container, records: readonly number[]): Promise<number> {
     const found = await this.#exclusive(() => forgetRecords(this.#index, container, records));
-    this.#readBack.forgetAll();
-    if (found > 0) {
-      this.#purge ??= setTimeout(() => this.#startUpkeep(), purgeDelayMs);
-      this.#purge.unref();
-    }
+    if (found === 0) return found;
+    this.#forgotten();
+    this.#purge ??= setTimeout(() => this.#startUpkeep(), purgeDelayMs);
+    this.#purge.unref();
     return found;
+  }
+
+  #forgotten(): void {
+    this.#readBack.forgetAll();
+    this.#mustCompact = true;
   }
 
   /** Everything that upkeep has to do is done when this returns. */
@@ -156,7 +164,7 @@ export class RecallIndex {
 
   /** Bytes on disk, about. */
   async size(): Promise<number> {
-    return this.#index.engine.size({ start: '', end: '\u{10ffff}' });
+    return this.#index.engine.size(wholeRange);
   }
 
   /** The same for two indexes that hold the same, however each came to it. */
@@ -194,7 +202,15 @@ export class RecallIndex {
 
   async #runUpkeep(): Promise<void> {
     try {
-      while (!this.#isClosing && (await upkeep(this.#index, (work) => this.#exclusive(work))));
+      const exclusive = <T>(work: () => Promise<T>) => this.#exclusive(work);
+      while (!this.#isClosing) {
+        const upkept = await upkeep(this.#index, exclusive);
+        if (upkept === 'rewrote') this.#mustCompact = true;
+        if (upkept !== 'nothing') continue;
+        if (!this.#mustCompact) return;
+        this.#mustCompact = false;
+        await compact(this.#index);
+      }
     } catch (error) {
       this.#damaged(error);
     }

@@ -16,8 +16,7 @@ export async function forgetSession(index: TurnIndex, container: Container): Pro
   const turns = index.turnsOf(session);
   const records = countRecords(index, turns);
   index.sessions.forget(session);
-  index.kill(turns);
-  const operations = deathOperations(index, turns);
+  const operations = killTurns(index, turns);
   operations.push({ type: 'put', key: keys.session(session.number), value: writeSession(session) });
   await index.engine.write(operations, { sync: true });
   return records;
@@ -35,13 +34,27 @@ export async function forgetRecords(
   const turns = index.turnsOf(session).filter((turn) => wanted.has(index.placeOf(turn)?.record ?? -1));
   if (turns.length === 0) return 0;
   const count = countRecords(index, turns);
-  index.kill(turns);
-  await index.engine.write(deathOperations(index, turns), { sync: true });
+  await index.engine.write(killTurns(index, turns), { sync: true });
   return count;
 }
 
 function countRecords(index: TurnIndex, turns: readonly number[]): number {
   return new Set(turns.map((turn) => index.placeOf(turn)?.record)).size;
+}
+
+/** Takes the turns out of memory. @returns what takes them off the disk. */
+function killTurns(index: TurnIndex, turns: readonly number[]): IndexOperation[] {
+  const { speaker } = index.columns;
+  const speakers = new Set(turns.map((turn) => speaker[turn]!));
+  index.kill(turns);
+  const operations = deathOperations(index, turns);
+  operations.push({ type: 'put', key: keys.meta('forgot'), value: new Uint8Array() });
+  for (const number of speakers) {
+    if (number === 0 || speaker.includes(number)) continue;
+    index.names.forget(number);
+    operations.push({ type: 'del', key: keys.name(number) });
+  }
+  return operations;
 }
 
 /** Replaces what the disk says of the dead: whole blocks and pages where they are sealed, else their own keys. */

@@ -5,7 +5,7 @@
  *   a<block>                 attributes of 4,096 turns, column by column        when the block is sealed
  *   c<key>                   the caller's progress                              with each append
  *   d<page>                  where the texts of 256 turns lie                   when the block is sealed
- *   m<name>                  format, manifest of the segments, mean vector      with what it describes
+ *   m<name>                  format, segments, mean vector, forgetting to finish   with what it describes
  *   n<name>                  a speaker's name                                   once
  *   s<session>               a session: kind, id, origin, start                 once
  *   t<segment><term>         postings of a term in a segment                    when a segment is sealed or merged
@@ -21,7 +21,7 @@ const base = digits.length;
 const segmentDigits = 4;
 const numberDigits = 6;
 
-export const metaNames = { format: 'format', manifest: 'manifest', mean: 'mean' } as const;
+export const metaNames = { format: 'format', manifest: 'manifest', mean: 'mean', forgot: 'forgot' } as const;
 
 export const keys = {
   attributes: (block: number) => `a${sortable(block, numberDigits)}`,
@@ -35,6 +35,9 @@ export const keys = {
   turn: (turn: number) => `x${sortable(turn, numberDigits)}`,
 };
 
+/** For what the engine does to all keys together. */
+export const wholeRange = { start: '', end: '\u{10ffff}' };
+
 export interface KeyRange {
   readonly gte: string;
   readonly lt: string;
@@ -46,7 +49,6 @@ export const ranges = {
   names: prefixed('n'),
   sessions: prefixed('s'),
   allPostings: prefixed('t'),
-  words: prefixed('v'),
   turns: prefixed('x'),
   progress: (prefix: string): KeyRange => ({ gte: `c${prefix}`, lt: after(`c${prefix}`) }),
   postings: (segment: number): KeyRange => ({

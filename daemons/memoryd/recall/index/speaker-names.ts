@@ -8,11 +8,11 @@ export class SpeakerNames {
   readonly #numbers = new Map<string, number>();
 
   get count(): number {
-    return this.#names.length - 1;
+    return this.#numbers.size;
   }
 
   nameOf(number: number): string | undefined {
-    return number === 0 ? undefined : this.#names[number];
+    return this.#names[number] || undefined;
   }
 
   /** @returns 0 for a name that is unknown. */
@@ -28,6 +28,12 @@ export class SpeakerNames {
     this.#names.push(name);
     this.#numbers.set(name, this.#names.length - 1);
     return { number: this.#names.length - 1, isNew: true };
+  }
+
+  /** The number stays taken, as long as the index is open. */
+  forget(number: number): void {
+    this.#numbers.delete(this.#names[number] ?? '');
+    this.#names[number] = '';
   }
 
   load(number: number, value: Uint8Array): void {

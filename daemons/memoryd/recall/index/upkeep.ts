@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { mark, writeAttributes } from './columns.ts';
 import { compareKeys } from './key-order.ts';
-import { keys, ranges, termOfKey } from './keys.ts';
+import { keys, ranges, termOfKey, wholeRange } from './keys.ts';
 import { blockTurns, sealedTurns, writeManifest, type Manifest, type Segment } from './manifest.ts';
 import { pageTurns, writePage } from './places.ts';
 import { PostingList, PostingWriter, readPostings, type TurnRange } from './postings.ts';
@@ -27,23 +27,25 @@ interface TermPostings {
   readonly postings: PostingList;
 }
 
-/** Does the next thing there is to do. @returns false where there is none. */
-export async function upkeep(index: TurnIndex, exclusive: Exclusive): Promise<boolean> {
+/** What upkeep did: `rewrote` leaves keys behind that only a compaction takes off the disk. */
+export type Upkept = 'nothing' | 'sealed' | 'rewrote';
+
+/** Does the next thing there is to do. */
+export async function upkeep(index: TurnIndex, exclusive: Exclusive): Promise<Upkept> {
   if (index.columns.count - sealedTurns(index.manifest) >= blockTurns) {
     await seal(index, exclusive);
-    return true;
+    return 'sealed';
   }
   const { segments } = index.manifest;
   const stale = segments.find((segment) => index.deadIn(segment) > segment.purged);
   if (stale !== undefined) {
     await replace(index, { old: [stale], level: stale.level }, exclusive);
-    await compactForgotten(index);
-    return true;
+    return 'rewrote';
   }
   const group = mergeGroup(segments);
-  if (group === undefined) return false;
+  if (group === undefined) return 'nothing';
   await replace(index, { old: group, level: group[0]!.level + 1 }, exclusive);
-  return true;
+  return 'rewrote';
 }
 
 /** Levels never rise from left to right, so equals lie together. */
@@ -246,10 +248,14 @@ function manifestOperations(
   ];
 }
 
-/** Deleted keys stay in LevelDB's files until their range is compacted; what was forgotten must not. */
-export async function compactForgotten(index: TurnIndex): Promise<void> {
-  const { attributes, pages, sessions, names, allPostings, words, turns } = ranges;
-  for (const { gte, lt } of [attributes, pages, sessions, names, allPostings, words, turns]) {
-    await index.engine.compact({ start: gte, end: lt });
-  }
+/** Deleted and replaced values stay in LevelDB's files and logs until their range is compacted; what was forgotten must not. */
+export async function compact(index: TurnIndex): Promise<void> {
+  await index.engine.compact(wholeRange);
+  if (hasForgotten(index))
+    await index.engine.write([{ type: 'del', key: keys.meta('forgot') }], { sync: false });
+}
+
+/** Something was forgotten, and a kill may have come before it left the disk. */
+export function hasForgotten({ engine }: TurnIndex): boolean {
+  return engine.get(keys.meta('forgot')) !== undefined;
 }

@@ -19,12 +19,11 @@ export interface Question {
   readonly cue: number;
 }
 
-/** Of a longer query only so much is read. */
+/** Of a longer query only so much is read; whoever asks cuts it. */
 export const queryCharsMax = 32_768;
 const phrase = /"([^"]*)"/g;
 
-export function questionOf(query: string, speakers: NamedSpeakers): Question {
-  const text = query.slice(0, queryCharsMax).toWellFormed();
+export function questionOf(text: string, speakers: NamedSpeakers): Question {
   const folded = fold(text);
   const tokens = askedTokens(tokensOf(folded)).filter(
     ({ kind, start, end }) => kind !== 'word' || !speakers.words.has(wordAt(folded.text, start, end)),

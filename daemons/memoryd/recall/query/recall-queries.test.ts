@@ -218,8 +218,8 @@ test('no string throws, and none is answered with nothing and no word about it',
     ),
     { numRuns: 100 },
   );
-  // All of Unicode in long queries; recall-unicode.gate.ts goes through it in short ones.
-  for (let block = 0; block < 0x110000; block += 0x1000) {
+  // The planes that are in use, in long queries; recall-unicode.gate.ts goes through all of it in short ones.
+  for (let block = 0; block < 0x20000; block += 0x1000) {
     const points = Array.from({ length: 0x1000 }, (_, at) => String.fromCodePoint(block + at));
     await assertAnswered(index, points.join(block % 0x2000 === 0 ? '' : ' '));
   }

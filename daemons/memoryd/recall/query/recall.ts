@@ -115,8 +115,9 @@ export class Recall {
     { filter, page, damaged }: { filter: Filter; page: Page; damaged: (error: unknown) => void },
   ): Promise<Answer> {
     const { index } = this.#equipment;
-    const speakers = namedSpeakers(params.query, index.names);
-    const question = questionOf(params.query, speakers);
+    const text = params.query.slice(0, queryCharsMax).toWellFormed();
+    const speakers = namedSpeakers(text, index.names);
+    const question = questionOf(text, speakers);
     const max = page.offset + (params.limit ?? defaults.limit) + spareRecords;
     if (question.terms.length === 0) {
       if (question.phrases.length > 0)
@@ -167,8 +168,10 @@ export class Recall {
   async #strictTier(question: Question, turns: readonly Scored[]): Promise<Tier> {
     const best = turns[0];
     if (best === undefined) return 'words';
-    const item = (await this.#equipment.readBack.items([best.turn])).get(best.turn);
-    return item !== undefined && holdsWritten(item.text, question.written) ? 'exact' : 'words';
+    const { readBack } = this.#equipment;
+    const item = (await readBack.items([best.turn])).get(best.turn);
+    if (item === undefined) return 'words';
+    return holdsWritten(readBack.passageText(best.turn, item), question.written) ? 'exact' : 'words';
   }
 
   #byTime(params: RecallParams, { filter, max }: { filter: Filter; max: number }): Answer {
