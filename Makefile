@@ -36,7 +36,7 @@ dead: setup
 
 test: setup ## the unit tests
 	@test -n '$(tests)' || { echo 'test: found no test'; exit 1; }
-	@node --import tsx --test --test-reporter=./scripts/gate/reporter.mjs $(tests)
+	@node --import tsx scripts/gate/unit.ts $(tests)
 
 build: setup ## compile the programs into dist/
 	@node --import tsx scripts/build.ts
