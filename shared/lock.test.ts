@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type TestContext, after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { AppError } from './errors.ts';
 import { acquireLock } from './lock.ts';
@@ -35,7 +36,7 @@ const starterSource = `
 function buildStarter(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'loopkeep-starter-')), 'starter.mjs');
   buildSync({
-    stdin: { contents: starterSource, loader: 'ts', resolveDir: import.meta.dirname },
+    stdin: { contents: starterSource, loader: 'ts', resolveDir: dirname(fileURLToPath(import.meta.url)) },
     bundle: true,
     platform: 'node',
     format: 'esm',
