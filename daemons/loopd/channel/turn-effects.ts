@@ -27,6 +27,7 @@ export function turnEffects(
       const question = { session: session.id, turn, call, target: tools.targetOf(call) };
       return decide(deciders, question, { ask, signal });
     },
+    prepare: (call) => tools.prepare(call),
     effectsOf: (name, args) => tools.effectsOf(name, args) ?? unknownTool,
     check: (name, args) => tools.check(name, args),
     run: (call, context) => tools.run(call, context),

@@ -56,6 +56,7 @@ export class ScriptedSession {
   readonly sleeps: number[] = [];
   history = new History();
   decide: (call: ToolCall) => Decision | Promise<Decision> = () => ({ verdict: 'allow', rule: 'test' });
+  prepare: (call: ToolCall) => void | Promise<void> = () => {};
   readonly #steps: ScriptedStep[];
   readonly #tools: Record<string, ScriptedTool>;
 
@@ -118,6 +119,7 @@ export class ScriptedSession {
       return { text: '', reasoning: '', calls: [], finish: 'stop', usage: {}, ...said };
     },
     decide: async (call) => this.decide(call),
+    prepare: async (call) => this.prepare(call),
     effectsOf: (name) => {
       const tool = this.#tools[name];
       return tool && { effects: tool.effects ?? 'none', isVolatile: tool.isVolatile ?? false };

@@ -92,6 +92,7 @@ export class ServerSessions {
           return this.#model.ask(request, { session: id, onDelta, signal });
         },
         decide: async () => ({ verdict: 'allow', rule: 'test' }),
+        prepare: async () => {},
         effectsOf: (name) =>
           serverBaseline.tools.some((tool) => tool.function.name === name)
             ? { effects: name === 'send' ? 'once' : 'none', isVolatile: name === 'clock' }

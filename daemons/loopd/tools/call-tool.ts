@@ -25,6 +25,8 @@ export interface CallTool extends Tool {
   /** undefined where the arguments hold no call. */
   targetOf(args: Record<string, unknown>): CallTarget | undefined;
   effectsFor(args: Record<string, unknown>): ToolEffects;
+  /** Starts the server of the tool that is called, where it does not run yet: then its effects and its schema are known. */
+  prepare(args: Record<string, unknown>): Promise<void>;
 }
 
 interface Inner extends CallTarget {
@@ -35,8 +37,11 @@ export function callTool(
   catalogue: ToolCatalogue,
   { coreNames, callMs }: { coreNames: () => readonly string[]; callMs: number },
 ): CallTool {
+  // What was decided on is what runs, also where the tool's parameters are known only after its server has started.
+  const understood = new WeakMap<object, ReturnType<typeof innerCall>>();
   const innerOf = (outer: Record<string, unknown>): Inner | string => {
-    const call = innerCall(outer, (name) => catalogue.parametersOf(name));
+    const call = understood.get(outer) ?? innerCall(outer, (name) => catalogue.parametersOf(name));
+    understood.set(outer, call);
     if (typeof call === 'string') return call;
     const { name, args } = call;
     if (coreNames().includes(name))
@@ -60,6 +65,10 @@ export function callTool(
     timeoutMs: callMs + graceMs,
     targetOf,
     effectsFor: (outer) => (targetOf(outer)?.tool?.isReadOnly === true ? 'none' : 'once'),
+    prepare: async (outer) => {
+      const inner = innerOf(outer);
+      if (typeof inner !== 'string' && inner.tool === undefined) await catalogue.start(inner.name);
+    },
     check: (outer) => {
       const inner = innerOf(outer);
       if (typeof inner === 'string') return inner;

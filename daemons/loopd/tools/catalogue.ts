@@ -30,6 +30,12 @@ export class ToolCatalogue {
     return { tools: all.flatMap(({ tools }) => tools), failed: all.flatMap(({ failed }) => failed) };
   }
 
+  /** Starts the server of a tool, if it does not run; what goes wrong is told by whoever calls the tool. */
+  async start(tool: string): Promise<void> {
+    const server = tool.slice(0, Math.max(0, tool.indexOf('/')));
+    await this.#sources.find(({ names }) => names.includes(server))?.start(server);
+  }
+
   /**
    * The tool of a full name, among those known without waiting. A bare name finds none: what was decided on must be
    * what runs, also when a server starts or ends in between.

@@ -67,6 +67,14 @@ export class McpServers {
     return { tools, failed };
   }
 
+  /** Never rejects: a server that fails says so where it is called. */
+  async start(server: string): Promise<void> {
+    await this.#connections
+      .get(server)
+      ?.tools()
+      .catch(() => undefined);
+  }
+
   call({ server, name }: McpTool, args: Record<string, unknown>, signal: AbortSignal): Promise<ToolOutcome> {
     const connection = this.#connections.get(server);
     if (connection === undefined) {

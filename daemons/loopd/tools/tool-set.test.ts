@@ -36,6 +36,7 @@ interface Catalogued {
 
 function toolSet({ tools = [], sleeping = [], failed = [] }: Catalogued = {}) {
   const called: { name: string; args: unknown }[] = [];
+  const started: string[] = [];
   const known = [...tools];
   const servers = {
     names: ['fs'],
@@ -45,6 +46,10 @@ function toolSet({ tools = [], sleeping = [], failed = [] }: Catalogued = {}) {
     catalogue: async () => {
       known.push(...sleeping.splice(0));
       return { tools: known, failed };
+    },
+    start: async (server: string) => {
+      started.push(server);
+      known.push(...sleeping.splice(0));
     },
     call: async ({ name }: McpTool, args: unknown) => {
       called.push({ name, args });
@@ -58,7 +63,7 @@ function toolSet({ tools = [], sleeping = [], failed = [] }: Catalogued = {}) {
     mcp: [servers as unknown as McpServers],
     callMs: 1000,
   });
-  return { set, called };
+  return { set, called, started };
 }
 
 test('call_tool runs the tool with the arguments that were meant', async () => {
@@ -125,6 +130,35 @@ test('a call that cannot be repeated safely is told from one that only reads', (
   assert.equal(set.effectsOf('call_tool', { name: 'fs/unknown' })?.effects, 'once');
   assert.equal(set.effectsOf('memory', {})?.effects, 'keyed');
   assert.equal(set.effectsOf('nothing', {}), undefined);
+});
+
+test('preparing a call starts the server of its tool alone, and then its effects and its schema are known', async () => {
+  await prepareJsonSchemas();
+  const { set, started } = toolSet({ sleeping: [read] });
+  const name = 'fs/read_file';
+  assert.equal(set.effectsOf('call_tool', { name, arguments: { path: '/a' } })?.effects, 'once');
+
+  await set.prepare(call('call_tool', { name, arguments: {} }));
+  await set.prepare(call('call_tool', { name, arguments: {} }));
+  await set.prepare(call('call_tool', { name: 'other/tool', arguments: {} }));
+  await set.prepare(call('call_tool', 'not json'));
+  await set.prepare(call('clock', {}));
+
+  assert.deepEqual(started, ['fs']);
+  assert.equal(set.effectsOf('call_tool', { name, arguments: { path: '/a' } })?.effects, 'none');
+  assert.match(set.check('call_tool', { name, arguments: {} }) ?? '', /path is missing/);
+});
+
+test('what was decided on is what runs, though the parameters of the tool were known only later', async () => {
+  const inputSchema = { type: 'object', properties: { name: {}, arguments: {} } };
+  const { set, called } = toolSet({ sleeping: [{ ...read, name: 'run', inputSchema }] });
+  const wrapped = call('call_tool', { name: 'fs/run', arguments: { name: 'fs/run', arguments: { x: 1 } } });
+  const decided = set.targetOf(wrapped);
+
+  await set.prepare(wrapped);
+  await set.run(wrapped, context);
+
+  assert.deepEqual(called, [{ name: 'run', args: decided.arguments }]);
 });
 
 test('a catalogue tool called directly, a core tool called through call_tool and an unknown one get a sentence that helps', () => {

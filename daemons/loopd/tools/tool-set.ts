@@ -50,6 +50,11 @@ export class ToolSet {
     return { effects, isVolatile: tool.isVolatile ?? false };
   }
 
+  /** Makes the effects and the schema of what is called known, where its server has to be started for it. */
+  async prepare({ name, arguments: args }: ToolCall): Promise<void> {
+    if (this.#tool(name) === this.#callTool && typeof args !== 'string') await this.#callTool.prepare(args);
+  }
+
   /** What is wrong with a call, as a sentence for the model; undefined where it may be decided on. */
   check(name: string, args: Arguments): string | undefined {
     const tool = this.#tool(name);

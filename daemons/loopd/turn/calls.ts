@@ -68,18 +68,18 @@ interface Context {
 
 /** undefined where the turn was cancelled before the call began. */
 async function outcomeOf(call: ToolCall, context: Context): Promise<Outcome | undefined> {
-  const { history, effects, options } = context;
+  const { history, options } = context;
   const isBegun = options.begun.has(call.id);
-  const args = call.arguments;
   if (!options.mayRun) return { status: 'error', text: notRun(options.finish) };
-  if (typeof args === 'string')
+  if (typeof call.arguments === 'string')
     return {
       status: 'error',
       text: `Not run: the arguments of ${call.name} are not a JSON object. Call it again with a JSON object.`,
     };
-  const known = effects.effectsOf(call.name, args);
-  const wrong = known ? effects.check(call.name, args) : unknownTool(call.name, history);
-  if (!known || wrong !== undefined) return { status: 'error', text: `Not run: ${wrong}` };
+  // What may have run is judged by what its tool says of itself.
+  if (isBegun && !(await isPrepared(call, context))) return undefined;
+  const known = knownTool(call, context);
+  if ('status' in known) return known;
   if (isBegun && known.effects === 'once') return { status: 'interrupted', text: interrupted };
 
   const { times, result } = repeatOf(call, history.current);
@@ -93,15 +93,37 @@ async function outcomeOf(call: ToolCall, context: Context): Promise<Outcome | un
     if (verdict.verdict === 'deny')
       return { status: 'denied', text: `Not permitted (${verdict.rule}). Do not try it again.` };
   }
-  const session = history.session.id;
-  const key = `${session}/${call.id}`;
-  if (known.effects !== 'none' && !isBegun)
+  return begin(call, context, isBegun);
+}
+
+/** Runs what may run, with its intent on the disk where it has effects. */
+async function begin(call: ToolCall, context: Context, isBegun: boolean): Promise<Outcome | undefined> {
+  const { history, effects, options } = context;
+  if (!(await isPrepared(call, context))) return undefined;
+  const known = knownTool(call, context);
+  if ('status' in known) return known;
+  const key = `${history.session.id}/${call.id}`;
+  const hasEffects = known.effects !== 'none';
+  if (hasEffects && !isBegun)
     history.push(
       await effects.append({ type: 'call', turn: history.turn, call: call.id, key }, { sync: true }),
     );
   if (options.signal.aborted) return { status: 'cancelled', text: 'Not run: the turn was cancelled.' };
   effects.emit({ type: 'call-status', call: call.id, status: 'running' });
-  return run(call, context, { key, hasEffects: known.effects !== 'none' });
+  return run(call, context, { key, hasEffects });
+}
+
+/** False where the turn was cancelled meanwhile. */
+async function isPrepared(call: ToolCall, { effects, options: { signal } }: Context): Promise<boolean> {
+  return (await orAborted(effects.prepare(call), signal)) !== aborted;
+}
+
+/** What the tool does to the world, or why the call cannot be run. */
+function knownTool({ name, arguments: args }: ToolCall, { effects, history }: Context) {
+  const given = typeof args === 'string' ? {} : args;
+  const known = effects.effectsOf(name, given);
+  const wrong = known ? effects.check(name, given) : unknownTool(name, history);
+  return known && wrong === undefined ? known : { status: 'error' as const, text: `Not run: ${wrong}` };
 }
 
 async function decide(call: ToolCall, { history, effects, options }: Context) {

@@ -135,6 +135,7 @@ async function live({ disk, world }: Life, at: number, isIntentSynced: boolean):
       await point();
       return { verdict: 'allow', rule: 'test' };
     },
+    prepare: async () => {},
     effectsOf: (name) => ({ effects: kinds[name]!, isVolatile: false }),
     check: () => undefined,
     run: async (call, { key }) => {

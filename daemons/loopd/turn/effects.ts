@@ -86,6 +86,11 @@ export interface TurnEffects {
   ask(request: ModelRequest, onDelta: (delta: ModelDelta) => void, signal: AbortSignal): Promise<ModelReply>;
   /** Rejects with `broker-unavailable` when nobody could decide; `signal` says that the turn was cancelled. */
   decide(call: ToolCall, turn: number, signal: AbortSignal): Promise<Decision>;
+  /**
+   * Finds out what a call would run, where that has to be asked of a server first: then `effectsOf` and `check` know
+   * it. Never rejects; may take as long as a server takes to start.
+   */
+  prepare(call: ToolCall): Promise<void>;
   /** undefined where there is no such tool in this session; a tool that calls others may look at its arguments. */
   effectsOf(
     name: string,

@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../../shared/errors.ts';
 import type { SessionBody, SessionRecord } from '../../../shared/protocol/sessions.ts';
-import { calls, checkHistory, ScriptedSession } from '../testing/scripted-turn.ts';
+import {
+  calls,
+  checkHistory,
+  ScriptedSession,
+  type ScriptedStep,
+  type ScriptedTool,
+} from '../testing/scripted-turn.ts';
 import { runTurn } from './turn.ts';
 
 const types = (records: readonly SessionRecord[]) => records.map((record) => record.type).join(' ');
@@ -79,4 +85,65 @@ test('a turn whose records could not be written is broken off, and goes on when 
     session.ofType('result').map((result) => result.status),
     ['ok', 'interrupted'],
   );
+});
+
+/** A tool that is taken for one with effects until its server runs, and is then what it says of itself. */
+function withSleepingTool(awake: ScriptedTool, steps: ScriptedStep[] = [calls(['look']), { text: 'ok' }]) {
+  const tools: Record<string, ScriptedTool> = { look: { effects: 'once' } };
+  const session = new ScriptedSession(steps, tools);
+  session.prepare = () => void (tools['look'] = awake);
+  return session;
+}
+
+test('a tool that only reads needs no intent, though nobody knew that before its server ran', async () => {
+  const session = withSleepingTool({ effects: 'none' });
+
+  await session.ask('x');
+
+  assert.deepEqual([session.ran.length, session.ofType('call').length], [1, 0]);
+});
+
+test('a call is held against the schema that its server gives', async () => {
+  const session = withSleepingTool({ effects: 'none', required: ['where'] });
+
+  await session.ask('x');
+
+  assert.deepEqual(
+    [session.ran, session.ofType('result').map(({ status, text }) => `${status} ${text}`)],
+    [[], ['error Not run: look needs where.']],
+  );
+});
+
+test('a call that is denied starts no server', async () => {
+  const session = withSleepingTool({ effects: 'none' });
+  session.decide = () => ({ verdict: 'deny', rule: 'no' });
+  session.prepare = () => assert.fail('a server was started');
+
+  await session.ask('x');
+
+  assert.equal(session.ofType('result')[0]?.status, 'denied');
+});
+
+test('a call that only reads is run again after a crash, once its server has said so', async () => {
+  const session = withSleepingTool({ effects: 'none' }, [{ text: 'ok' }]);
+  session.say('x');
+  const call = { id: 'c1.0.0', name: 'look', arguments: {} };
+  session.write({ type: 'assistant', turn: 1, step: 0, text: '', calls: [call], finish: 'tool_calls' });
+  session.write({ type: 'call', turn: 1, call: call.id, key: 's1/c1.0.0' });
+  session.restart();
+
+  await session.run();
+
+  assert.equal(session.ofType('result')[0]?.status, 'ok');
+});
+
+test('a turn that is cancelled while a server starts does not wait for it', async () => {
+  const session = withSleepingTool({ effects: 'none' });
+  const abort = new AbortController();
+  session.prepare = () => (abort.abort(), new Promise(() => {}));
+
+  const end = await session.ask('x', { signal: abort.signal });
+
+  assert.equal(end.outcome, 'cancelled');
+  assert.deepEqual([session.ran, session.ofType('result')[0]?.status], [[], 'cancelled']);
 });
