@@ -56,3 +56,4 @@ clean: ## remove what was built
 -include scripts/device/device.mk
 -include scripts/runbook/runbook.mk
 -include scripts/bench/bench.mk
+-include scripts/faults/faults.mk

@@ -91,6 +91,7 @@ async function pass(part: Part): Promise<boolean> {
     status === 0 &&
     (proof !== undefined || (isSkipped && !requireAll)) &&
     !(requireAll && skipped.length > 0);
+  for (const [line] of output.matchAll(/^figures: .*$/gm)) process.stdout.write(`  ${line}\n`);
   if (holds) process.stdout.write(`ok    ${part.name}  ${isSkipped ? 'skipped' : proof}  ${seconds} s\n`);
   else {
     process.stdout.write(

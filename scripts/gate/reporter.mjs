@@ -16,9 +16,15 @@ export default async function* reporter(source) {
       if (data.skip === undefined) passed += 1;
       else skipped += 1;
     } else if (type === 'test:stderr' || (type === 'test:stdout' && process.env.VERBOSE)) yield data.message;
+    else if (type === 'test:stdout') yield figuresIn(data.message);
     else if (type === 'test:diagnostic' && process.env.VERBOSE) yield `# ${data.message}\n`;
   }
   yield `tests: ${passed} passed, ${failed} failed, ${skipped} skipped\n`;
+}
+
+/** What a suite measured, and the seed that repeats it, are told also where all is well. */
+function figuresIn(text) {
+  return text.replaceAll(/^(?!figures: |SEED=).*\n?/gm, '');
 }
 
 /** node:test wraps each file, and each suite, in a test of its own; only leaves count. */
