@@ -1,25 +1,35 @@
 /** Brings an export of ours back in: its digest first, then records and files to memoryd, sessions to loopd. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { AppError } from '../../shared/errors.ts';
 import { exportFormat, type ExportLine } from '../../shared/export-lines.ts';
 import { LineSplitter } from '../../shared/wire.ts';
 import type { CommandContext } from './command.ts';
+import { ImportBatch } from './import-batch.ts';
+import { startProgress, type Progress } from './progress.ts';
+import { SessionSender } from './session-sender.ts';
 
 const lineBytesMax = 512 * 1024 * 1024;
-const batchLinesMax = 500;
-const batchBytesMax = 2 * 1024 * 1024;
 
-async function* linesOf(file: string): AsyncGenerator<string, void, undefined> {
+async function* linesOf(file: string, progress: Progress): AsyncGenerator<string, void, undefined> {
   const splitter = new LineSplitter(lineBytesMax);
-  for await (const chunk of createReadStream(file)) {
-    for (const line of splitter.push(chunk as Buffer)) {
-      if (line === undefined) throw damaged(file, 'a line is not UTF-8');
-      yield line;
+  const source = createReadStream(file);
+  try {
+    for await (const chunk of source) {
+      for (const line of splitter.push(chunk as Buffer)) {
+        if (line === undefined) throw damaged(file, 'a line is not UTF-8');
+        yield line;
+      }
+      if (splitter.isOver) throw damaged(file, `a line is over ${lineBytesMax} bytes`);
+      progress.add((chunk as Buffer).length);
     }
-    if (splitter.isOver) throw damaged(file, `a line is over ${lineBytesMax} bytes`);
+    for (const line of splitter.end()) yield line ?? '';
+  } catch (thrown) {
+    const { code, syscall } = thrown as NodeJS.ErrnoException;
+    if (syscall === undefined) throw thrown;
+    throw new AppError('rejected', `${file} cannot be read: ${code}`, { details: { file }, cause: thrown });
   }
-  for (const line of splitter.end()) yield line ?? '';
 }
 
 function damaged(file: string, why: string): AppError {
@@ -28,17 +38,17 @@ function damaged(file: string, why: string): AppError {
   });
 }
 
-/** @throws AppError rejected where head, counts or digest are not right */
-async function verify(file: string): Promise<void> {
+/** @throws AppError rejected where head, order, counts or digest are not right */
+async function verify(file: string, progress: Progress): Promise<void> {
   const digest = createHash('sha256');
   let head: ExportLine | undefined;
   let end: ExportLine | undefined;
   let count = 0;
-  for await (const text of linesOf(file)) {
+  for await (const text of linesOf(file, progress)) {
     if (end !== undefined) throw damaged(file, 'something follows its end');
-    if (text.startsWith('{"end":')) end = JSON.parse(text) as ExportLine;
+    if (text.startsWith('{"end":')) end = parsed(file, text);
     else {
-      head ??= JSON.parse(text) as ExportLine;
+      head ??= parsed(file, text);
       digest.update(`${text}\n`);
       count += 1;
     }
@@ -55,69 +65,42 @@ async function verify(file: string): Promise<void> {
   if (sha256 !== digest.digest('hex')) throw damaged(file, 'its digest differs');
 }
 
-interface Totals {
-  stored: number;
-  known: number;
-  sessions: number;
-  known_sessions: number;
+function parsed(file: string, text: string): ExportLine {
+  try {
+    return JSON.parse(text) as ExportLine;
+  } catch {
+    throw damaged(file, 'a line is cut off');
+  }
 }
 
 export async function importExport(context: CommandContext, file: string): Promise<void> {
-  await verify(file);
-  const totals: Totals = { stored: 0, known: 0, sessions: 0, known_sessions: 0 };
-  const batch = new Batch(async (lines) => {
-    const { stored, known } = await context.memory().call('import', { lines });
-    totals.stored += stored;
-    totals.known += known;
-  });
-  let session: { id: string; lines: string[] } | undefined;
-  const sendSession = async () => {
-    if (session === undefined) return;
-    const channel = await context.channel();
-    const reply = await channel.request<{ imported?: string[] }>('_loopkeep/import', { sessions: [session] });
-    if ((reply.imported ?? []).length > 0) totals.sessions += 1;
-    else totals.known_sessions += 1;
-  };
-  for await (const text of linesOf(file)) {
-    if (text.startsWith('{"record":') || text.startsWith('{"file":')) await batch.add(text);
-    else if (text.startsWith('{"session":')) {
-      const { session: id, line } = JSON.parse(text) as { session: string; line: string };
-      if (session?.id !== id) {
-        await sendSession();
-        session = { id, lines: [] };
+  const bytes = await stat(file).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+  const begin = (what: string) => startProgress(context.out, { what, total: bytes, unit: 'bytes' });
+  const checking = begin('check');
+  await verify(file, checking).finally(() => checking.end());
+  const batch = new ImportBatch(context.memory());
+  const sender = new SessionSender(() => context.channel());
+  const importing = begin('import');
+  try {
+    for await (const text of linesOf(file, importing)) {
+      if (text.startsWith('{"record":') || text.startsWith('{"file":')) await batch.add(text);
+      else if (text.startsWith('{"session":')) {
+        const { session, line } = JSON.parse(text) as { session: string; line: string };
+        await sender.add(session, line);
       }
-      session.lines.push(line);
     }
+    await batch.send();
+    await sender.end();
+  } finally {
+    importing.end();
   }
-  await batch.send();
-  await sendSession();
+  const totals = { ...batch.totals, ...sender.totals };
   context.out.result(
     totals,
     () =>
       `${totals.stored} records and files stored, ${totals.known} were known; ${totals.sessions} sessions imported, ${totals.known_sessions} were known`,
   );
-}
-
-/** Lines that travel together. */
-class Batch {
-  readonly #deliver: (lines: string[]) => Promise<void>;
-  #lines: string[] = [];
-  #bytes = 0;
-
-  constructor(deliver: (lines: string[]) => Promise<void>) {
-    this.#deliver = deliver;
-  }
-
-  async add(line: string): Promise<void> {
-    this.#lines.push(line);
-    this.#bytes += line.length;
-    if (this.#lines.length >= batchLinesMax || this.#bytes >= batchBytesMax) await this.send();
-  }
-
-  async send(): Promise<void> {
-    const lines = this.#lines;
-    this.#lines = [];
-    this.#bytes = 0;
-    if (lines.length > 0) await this.#deliver(lines);
-  }
 }

@@ -1,5 +1,5 @@
 /** Every method of memoryd: who may call it, what it takes, what it answers. */
-import { anyObject, flag, integer, list, object, oneOf, text, type Infer } from '../schema.ts';
+import { anyObject, anything, flag, integer, list, object, oneOf, text, type Infer } from '../schema.ts';
 import { returns, type Protocol, type Role } from './method.ts';
 import { kindNames, replacedKinds } from './records.ts';
 import {
@@ -251,17 +251,18 @@ export const memorydProtocol = {
     returns: returns<ForgetReply>('{ dry_run, sessions, records, curated, index, baselines, backups }'),
   },
   export: {
-    about: 'One page of everything that memoryd owns, as lines of JSON.',
+    about:
+      'One page of everything that memoryd owns, as lines of JSON; with `cut` the last one goes on in the next page.',
     roles: operator,
     effect: 'read',
     params: object({}, { cursor, limit }),
-    returns: returns<{ lines: string[]; next?: string }>('{ lines: [json], next? }'),
+    returns: returns<{ lines: string[]; cut?: true; next?: string }>('{ lines: [json], cut?, next? }'),
   },
   import: {
     about: 'Takes lines of an export back in, once each, with their order and times.',
     roles: operator,
     effect: 'exclusive',
-    params: object({ lines: list(text(), { maxItems: 1000 }) }, { request_id: requestId }),
+    params: object({ lines: list(anything(), { maxItems: 1000 }) }, { request_id: requestId }),
     returns: returns<{ stored: number; known: number }>('{ stored, known }'),
   },
   backup: {

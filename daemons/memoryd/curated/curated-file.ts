@@ -137,14 +137,13 @@ export class CuratedFile {
         const known = (await this.#head.newest())?.entries ?? [];
         const { seen, parsed } = await lookAt(this.path, this.#known);
         const isMissing = seen.bytes === undefined;
-        const restored = restoredFrom(text, {
-          current: isMissing ? undefined : parsed,
-          limit: this.limit,
-          known,
-        });
+        const current = isMissing ? undefined : parsed;
+        const restored = restoredFrom(text, { current, limit: this.limit, known });
         if (!restored) return { isStored: false };
         const { bytes, entries } = restored;
-        const hand = isMissing ? undefined : await this.#handEdit(parsed.entries);
+        // An empty file beside a history that came just before it was not emptied by anybody: it was waiting for this.
+        const isBlank = isMissing || (parsed.entries.length === 0 && parsed.preamble === '');
+        const hand = isBlank ? undefined : await this.#handEdit(parsed.entries);
         const before = hand?.entries ?? known;
         const change = this.#ownChange('import', before, entries);
         const isDone = sameEntries(before, entries)

@@ -1,20 +1,20 @@
 /** import: records and files of an export, once each; the only way in which a ruling comes from another role than the gate. */
 import { AppError } from '../../../shared/errors.ts';
-import { exportedPrefixes, type ExportLine } from '../../../shared/export-lines.ts';
+import type { ExportLine } from '../../../shared/export-lines.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
-import { type MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
+import type { MemorydProtocol } from '../../../shared/protocol/memoryd.ts';
 import { curatedFiles, type CuratedFile } from '../../../shared/protocol/replies.ts';
 import type { Call, Params, Result } from '../../../shared/protocol/method.ts';
 import type { MemorydContext } from '../context.ts';
-import { checkRecord } from '../plane/check.ts';
-import { keyOf, readKey } from '../plane/keys.ts';
+import { checkExported } from '../plane/check-exported.ts';
+import { importedMark } from '../plane/imported-mark.ts';
+import { readKey } from '../plane/keys.ts';
 import type { RecordOperation } from '../store/record-store.ts';
 
 type Reply = Result<MemorydProtocol, 'import'>;
 type RecordLine = Extract<ExportLine, { record: string }>;
 
-/** Beside an imported ruling, so that it can be told from one that the gate wrote here. */
-export const importedMark = (key: string) => `im/${key}`;
+const forgottenPrefix = 'fg/';
 
 export function importLines(
   params: Params<MemorydProtocol, 'import'>,
@@ -35,24 +35,36 @@ export function importLines(
       last = Math.max(last, line.seq);
     }
     context.store.advanceTo(last);
+    // The history before its file: a file that holds what its newest change says is that change, and no new one.
+    await store(operations, context);
     for (const line of lines) {
       if (!('file' in line)) continue;
       if (await context.curated.restore(fileOf(line.file), line.text)) total.stored += 1;
       else total.known += 1;
     }
+    if (operations.some(({ key }) => key.startsWith(forgottenPrefix))) await context.intake.reloadForgotten();
     const reply: Reply = total;
-    await context.store.commit([...operations, ...remember(reply)], { sync: true });
-    for (const operation of operations) tellIndex(operation, context);
+    await context.store.commit(remember(reply));
     return reply;
   });
 }
 
-function lineOf(text: string, at: number): ExportLine {
+async function store(operations: readonly RecordOperation[], context: MemorydContext): Promise<void> {
+  if (operations.length === 0) return;
+  await context.store.commit(operations, { sync: true });
+  for (const operation of operations) tellIndex(operation, context);
+}
+
+/** A very long line comes as the value that it says: text within text could be twice as long as a message may be. */
+function lineOf(given: unknown, at: number): ExportLine {
+  if (typeof given === 'object' && given !== null) return given as ExportLine;
   try {
-    return JSON.parse(text) as ExportLine;
+    const line: unknown = JSON.parse(given as string);
+    if (typeof line === 'object' && line !== null) return line as ExportLine;
   } catch {
-    throw new ParamsError(`lines.${at}`, `lines.${at} is not JSON`, text);
+    // Told below, with what it was.
   }
+  throw new ParamsError(`lines.${at}`, `lines.${at} is no line of an export`, given);
 }
 
 function fileOf(name: string): CuratedFile {
@@ -74,11 +86,11 @@ function tellIndex(operation: RecordOperation, { onRecord }: MemorydContext): vo
 /** The writes of one line; none where the same record is there already. @throws AppError rejected */
 function putsOf(
   { record: key, seq, value }: RecordLine,
-  { store, nowMs }: MemorydContext,
+  { store: records, nowMs }: MemorydContext,
 ): RecordOperation[] {
-  check(key, seq, value);
+  checkExported(key, seq, value);
   const json = JSON.stringify(value);
-  const known = store.get(key);
+  const known = records.get(key);
   if (known?.json === json) return [];
   if (known !== undefined) {
     throw new AppError('rejected', `another record is at ${key} here; nothing of it was changed`, {
@@ -90,26 +102,4 @@ function putsOf(
   if (!isRuling) return [put];
   const mark = JSON.stringify({ imported_ms: nowMs() });
   return [put, { type: 'put', key: importedMark(key), json: mark }];
-}
-
-function check(key: string, seq: number, value: unknown): void {
-  const refuse = (field: string, message: string, wrong: unknown): never => {
-    throw new AppError('rejected', message, { details: { field, value: wrong } });
-  };
-  if (!Number.isSafeInteger(seq) || seq < 0) refuse('seq', `${key} has no sequence`, seq);
-  if (typeof key !== 'string' || !exportedPrefixes.some((prefix) => key.startsWith(prefix)))
-    refuse('record', 'not a key that an export holds', key);
-  if (typeof value !== 'object' || value === null) refuse('value', `${key} holds no record`, value);
-  const place = readKey(key);
-  if (place === undefined) return;
-  const { kind, ...parts } = place;
-  // As the gate, because a ruling comes back as it was; the mark beside it says whence.
-  const found = checkRecord({
-    kind,
-    record: value as Record<string, unknown>,
-    runId: parts.run,
-    role: 'gate',
-  });
-  const due = keyOf(kind, { ...parts, ...found });
-  if (due !== key) refuse('record', `${key} does not fit its record, whose key is ${due}`, key);
 }

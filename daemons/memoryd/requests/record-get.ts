@@ -7,6 +7,7 @@ import { RawJson } from '../../../shared/raw-json.ts';
 import { checkKeyPart } from '../plane/check.ts';
 import { readBackJson } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
+import { importedMark, withMark } from '../plane/imported-mark.ts';
 import { keyOf } from '../plane/keys.ts';
 
 type Get = Params<MemorydProtocol, 'record/get'>;
@@ -20,7 +21,9 @@ export function recordGet(params: Get, { store, nowMs }: Pick<PlaneContext, 'sto
   checkParts(kind, params);
   const key = keyOf(kind, { run, ...({ target, key: name, iteration } as { iteration: number }) });
   const stored = store.get(key);
-  return stored === undefined ? none : new RawJson(`{"record":${readBackJson(kind, stored.json, nowMs())}}`);
+  if (stored === undefined) return none;
+  const isImported = kind === 'goal_state' && store.get(importedMark(key)) !== undefined;
+  return new RawJson(`{"record":${withMark(readBackJson(kind, stored.json, nowMs()), isImported)}}`);
 }
 
 const selectors = ['target', 'key', 'iteration'] as const;

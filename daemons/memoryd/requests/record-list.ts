@@ -6,6 +6,7 @@ import { RawJson } from '../../../shared/raw-json.ts';
 import { checkKeyPart } from '../plane/check.ts';
 import { readBackJson } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
+import { importedMark, withMark } from '../plane/imported-mark.ts';
 import { rangeOf } from '../plane/keys.ts';
 import { pageJson, pageOf, unreadable } from '../plane/page.ts';
 import type { RecordEntry, StoredEntry } from '../plane/records.ts';
@@ -27,7 +28,8 @@ export async function recordList(
     if ('damaged' in entry) return unreadable;
     try {
       if (passesOver && runOf(entry) !== run) return undefined;
-      return renderEntry(kind, entry, now);
+      const isImported = kind === 'goal_state' && store.get(importedMark(entry.key)) !== undefined;
+      return renderEntry(kind, entry, { now, isImported });
     } catch (thrown) {
       if (thrown instanceof SyntaxError) return unreadable;
       throw thrown;
@@ -41,7 +43,11 @@ function runOf({ json }: StoredEntry): unknown {
   return (JSON.parse(json) as { run_id?: unknown }).run_id;
 }
 
-function renderEntry(kind: KindName, { key, seq, json }: StoredEntry, nowMs: number): string {
+function renderEntry(
+  kind: KindName,
+  { key, seq, json }: StoredEntry,
+  { now, isImported }: { now: number; isImported: boolean },
+): string {
   const sequence = recordKinds[kind].write === 'append' ? `"seq":${seq},` : '';
-  return `{"key":${JSON.stringify(key)},${sequence}"record":${readBackJson(kind, json, nowMs)}}`;
+  return `{"key":${JSON.stringify(key)},${sequence}"record":${withMark(readBackJson(kind, json, now), isImported)}}`;
 }

@@ -5,7 +5,9 @@ import { recordKinds, type RecordKind } from '../../../shared/protocol/records.t
 import { checkRecord } from '../plane/check.ts';
 import { complete } from '../plane/complete.ts';
 import type { PlaneContext } from '../plane/context.ts';
+import { importedMark } from '../plane/imported-mark.ts';
 import { keyOf } from '../plane/keys.ts';
+import type { RecordOperation } from '../plane/records.ts';
 
 type Put = Params<MemorydProtocol, 'record/put'>;
 type Reply = Result<MemorydProtocol, 'record/put'>;
@@ -22,8 +24,15 @@ export function recordPut(params: Put, context: PlaneContext, { role, method }: 
     const key = keyOf(kind, { ...parts, seq });
     const reply: Reply = write === 'append' ? { key, seq } : { key };
     const put = { type: 'put', key, json: JSON.stringify(whole), seq } as const;
-    await context.store.commit([put, ...remember(reply)], flushed === true ? { sync: true } : {});
+    const marks = kind === 'goal_state' ? ownRuling(key, context) : [];
+    await context.store.commit([put, ...marks, ...remember(reply)], flushed === true ? { sync: true } : {});
     context.onRecord?.({ kind, key, seq, record: whole });
     return reply;
   });
+}
+
+/** What is ruled here is no longer what an import brought. */
+function ownRuling(key: string, { store }: PlaneContext): RecordOperation[] {
+  const mark = importedMark(key);
+  return store.get(mark) === undefined ? [] : [{ type: 'del', key: mark }];
 }
