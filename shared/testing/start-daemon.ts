@@ -34,6 +34,8 @@ interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
+  /** Hears of the process before it is ready, for whoever wants to end it by then. */
+  readonly onSpawn?: (child: ChildProcess) => void;
 }
 
 /** The command that runs a program of ours: compiled where LOOPKEEP_DIST is set, from source otherwise. */
@@ -47,13 +49,14 @@ export function programCommand(source: string): string[] {
 export async function startDaemon(
   name: DaemonName,
   home: string,
-  { env = {}, args = [], nodeArgs = [] }: StartOptions = {},
+  { env = {}, args = [], nodeArgs = [], onSpawn }: StartOptions = {},
 ): Promise<RunningDaemon> {
   const [node = process.execPath, ...rest] = programCommand(`daemons/${name}/main.ts`);
   const child = spawn(node, [...nodeArgs, ...rest, 'serve', '--home', home, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  onSpawn?.(child);
   const daemon = follow(child);
   const ended = daemon.exited.then((status) => {
     throw new Error(`${name} ended with ${status} before it was ready:\n${daemon.output()}`);

@@ -6,6 +6,7 @@ import { checkChat, overflow, refusals, type ChatRequest, type FakeRefusal } fro
 import { FakeReply } from './fake-reply.ts';
 import type { FakeSlots } from './fake-slots.ts';
 import {
+  filledIn,
   finishOf,
   frame,
   piecesOf,
@@ -127,14 +128,16 @@ export class FakeChat {
   /** The next of the script, else the first rule that fits, else a short answer. */
   #step({ messages, tool_choice: choice }: ChatRequest): FakeStep {
     const last = messages.at(-1);
-    const results = messages.length - 1 - messages.findLastIndex(({ role }) => role === 'user');
+    const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
+    const results = since.filter(({ role }) => role === 'tool').length;
     const rule = this.#options.rules.find(
       (candidate) =>
         (candidate.last === undefined || candidate.last === last?.role) &&
         (candidate.contains === undefined || last?.content?.includes(candidate.contains)) &&
         (candidate.results === undefined || results >= candidate.results),
     );
-    const step = this.steps.shift() ?? rule?.step ?? { text: 'ok' };
+    const said = messages.findLast(({ role }) => role === 'user')?.content ?? '';
+    const step = filledIn(this.steps.shift() ?? rule?.step ?? { text: 'ok' }, said);
     return choice === 'none' && !step.ignoresNone && step.calls ? withoutCalls(step) : step;
   }
 

@@ -24,6 +24,7 @@ export type Fault =
   /** An error event after what was written. */
   | 'error-event';
 
+/** In texts and arguments, `{{said}}` stands for what the person said last, so that one rule serves many sessions. */
 export interface FakeStep {
   readonly text?: string;
   readonly reasoning?: string;
@@ -101,6 +102,23 @@ function callPieces({ name, arguments: args, ...call }: FakeCall, at: number, se
 function cut(text: string): string[] {
   return text.match(new RegExp(`[\\s\\S]{1,${pieceCharacters}}`, 'gu')) ?? [];
 }
+
+/** The step with what the person said in its place. */
+export function filledIn(step: FakeStep, said: string): FakeStep {
+  const inJson = JSON.stringify(said).slice(1, -1);
+  const { text, calls } = step;
+  return {
+    ...step,
+    ...(text === undefined ? {} : { text: text.replaceAll(saidMark, said) }),
+    ...(calls === undefined
+      ? {}
+      : {
+          calls: calls.map((call) => ({ ...call, arguments: call.arguments.replaceAll(saidMark, inJson) })),
+        }),
+  };
+}
+
+const saidMark = '{{said}}';
 
 /** A call that is not wanted comes as plain text, as the server's parser leaves it. */
 export function withoutCalls(step: FakeStep): FakeStep {
