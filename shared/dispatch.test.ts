@@ -70,6 +70,19 @@ async function codeOf(line: string | undefined): Promise<number | undefined> {
   return ((await reply(line))?.['error'] as { code: number } | undefined)?.code;
 }
 
+test('a request nested too deep is refused by its own id, and what is no JSON is not called deep', async () => {
+  const deep = `${'[{"id":5,"a":'.repeat(40)}"]}"${'}]'.repeat(40)}`;
+  const idFirst = `{"jsonrpc":"2.0","id":"x","method":"echo","params":{"name":${deep}}}`;
+  const idLast = `{"method":"echo","params":${deep},"jsonrpc":"2.0","id":7}`;
+  assert.deepEqual([(await reply(idFirst))?.['id'], await codeOf(idFirst)], ['x', -32600]);
+  assert.deepEqual([(await reply(idLast))?.['id'], await codeOf(idLast)], [7, -32600]);
+
+  assert.equal(await codeOf('['.repeat(100)), -32700);
+  assert.equal(await codeOf(`${'['.repeat(100)}}`), -32700);
+  const batch = await reply(`[${deep}]`);
+  assert.deepEqual([batch?.['id'], await codeOf(`[${deep}]`)], [null, -32600]);
+});
+
 test('a request is answered with its id, a string or an integer', async () => {
   assert.deepEqual(await reply(request('echo', { name: 'a' })), {
     jsonrpc: '2.0',
@@ -101,7 +114,7 @@ test('what is no request is told apart from what is no JSON', async () => {
   }
   for (const id of [1.5, null, true, {}, 2 ** 60])
     assert.equal(await codeOf(request('echo', {}, id)), -32600);
-  assert.equal(await codeOf('['.repeat(100_000)), -32600);
+  assert.equal(await codeOf('['.repeat(100_000) + ']'.repeat(100_000)), -32600);
 });
 
 test('methods of every object are no methods of ours', async () => {

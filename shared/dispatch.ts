@@ -4,7 +4,7 @@ import { ParamsError } from './params-error.ts';
 import type { Handlers, Method, Protocol, Role } from './protocol/method.ts';
 import { RawJson } from './raw-json.ts';
 import { checkOf, type Check } from './schema-check.ts';
-import { isDeeperThan, parseLine, type Line } from './wire.ts';
+import { isDeeperThan, parseLine, topLevelOf, type Line } from './wire.ts';
 
 export type RequestId = string | number | null;
 
@@ -84,16 +84,14 @@ export class Dispatch {
   /** The method behind a line, or the reply that says what is wrong with it. */
   read(line: Line, role: Role): { entry: Entry; request: Request } | { reply: string | undefined } {
     if (line === undefined) return { reply: errorLine(null, rpcCodes.parse, 'not UTF-8') };
-    if (isDeeperThan(line, this.#depthMax)) {
-      return { reply: errorLine(null, rpcCodes.request, `nested deeper than ${this.#depthMax}`) };
-    }
+    const isTooDeep = isDeeperThan(line, this.#depthMax);
     let value: unknown;
     try {
-      value = parseLine(line);
+      value = parseLine(isTooDeep ? topLevelOf(line) : line);
     } catch (thrown) {
       return { reply: errorLine(null, rpcCodes.parse, `not JSON: ${(thrown as Error).message}`) };
     }
-    const request = requestOf(value);
+    const request = isTooDeep ? `nested deeper than ${this.#depthMax}` : requestOf(value);
     if (typeof request === 'string') return { reply: errorLine(idOf(value), rpcCodes.request, request) };
     const refuse = (code: number, message: string, data?: unknown) => ({
       reply: request.id === undefined ? undefined : errorLine(request.id, code, message, data),

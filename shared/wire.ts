@@ -119,6 +119,35 @@ export function isDeeperThan(json: string, max: number): boolean {
   return false;
 }
 
+/**
+ * The line with null for all that lies below its first level: who asked can be read from it where the whole is too
+ * deep to be parsed. Not JSON where brackets stay open.
+ */
+export function topLevelOf(json: string): string {
+  let flat = '';
+  let kept = 0;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (isText) {
+      if (code === backslash) at += 1;
+      else if (code === quote) isText = false;
+    } else if (code === quote) isText = true;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth === 2) flat += json.slice(kept, at);
+    } else if (code === 0x7d || code === 0x5d) {
+      if (depth === 2) {
+        flat += 'null';
+        kept = at + 1;
+      }
+      depth -= 1;
+    }
+  }
+  return depth === 0 ? flat + json.slice(kept) : '';
+}
+
 /** An escape such as \ud800 can leave a lone surrogate, which no UTF-8 can carry on. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
 
