@@ -81,6 +81,18 @@ test('what people note is no credential', () => {
   for (const note of notes) assert.deepEqual(findSecrets(note), [], note);
 });
 
+test('a credential is found at every place of a text, short or long', () => {
+  const key = `AKIA${filler(16, upper)}`;
+  for (let before = 0; before < 40; before += 1) {
+    for (const after of [0, 1, 15, 16, 1000])
+      assert.equal(
+        findSecrets(`${' '.repeat(before)}${key}${' '.repeat(after)}`).length,
+        1,
+        `${before} ${after}`,
+      );
+  }
+});
+
 test('spans are in order, do not overlap, and lie inside the text, whatever the text', () => {
   const values = Object.values(examples);
   const pieces = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(...values)), {
