@@ -1,4 +1,5 @@
 /** One spelling for every way to write the same text: width, composition, diacritics; case stays, for the splitting of identifiers. */
+import { stopWords } from './stop-words.ts';
 
 export interface Folded {
   readonly text: string;
@@ -19,7 +20,7 @@ const softMarks = [
   ['\u0300-\u036f', '\u1ab0-\u1aff', '\u1dc0-\u1dff', '\u20d0-\u20ff', '\ufe20-\ufe2f'],
   ['\u0483-\u0489'],
   ['\u0591-\u05bd', '\u05bf', '\u05c1', '\u05c2', '\u05c4', '\u05c5', '\u05c7'],
-  ['\u0610-\u061a', '\u0640', '\u064b-\u065f', '\u0670', '\u06d6-\u06ed'],
+  ['\u0610-\u061a', '\u0640', '\u064b-\u065f', '\u0670', '\u06d6-\u06dc', '\u06df-\u06e8', '\u06ea-\u06ed'],
 ];
 /** Hyphenation, joiners, directions, variation selectors, the byte order mark. */
 const invisible = [
@@ -35,6 +36,7 @@ const dropped = new RegExp(`[${[...softMarks.flat(), ...invisible].join('')}]`, 
 
 const beyondAscii = /[^ -~\n\t\r]/;
 const pictograph = /\p{Extended_Pictographic}/u;
+const symbol = /[\p{So}\p{Extended_Pictographic}]/u;
 const skinTone = /[\u{1f3fb}-\u{1f3ff}]/u;
 /** Hangul syllables and kana: letters of their own, of which only the width is folded. */
 const wholeLetter = /[\uac00-\ud7a3\u3040-\u3098\u309b-\u30ff]/;
@@ -106,5 +108,12 @@ function foldOnce(character: string): string {
   if (skinTone.test(character)) return '';
   if (wholeLetter.test(character)) return character;
   const parts = plain.get(character) ?? character.normalize('NFKD').replace(dropped, '');
-  return Array.from(parts, (part) => plain.get(part) ?? part).join('');
+  const folded = Array.from(parts, (part) => plain.get(part) ?? part).join('');
+  // ‼ and № would dissolve into marks, or a word that nobody looks up.
+  return symbol.test(character) && saysNothing(folded) ? character : folded;
+}
+
+function saysNothing(text: string): boolean {
+  const word = text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
+  return word === '' || stopWords.has(word);
 }

@@ -183,6 +183,10 @@ test('an emoji is something to look up, also one made of several', async () => {
   await finds('off to 🇩🇪', '🇩🇪');
 });
 
+test('a sign that decomposes into marks or a word that says nothing is looked up as itself', async () => {
+  for (const sign of ['‼️', '⁉', '№', 'ℹ️', '۞']) await finds(`before ${sign} after`, sign);
+});
+
 test('the filter takes every id that a session may have', async () => {
   const texts = new MapTexts();
   const index = await indexOver(texts);
