@@ -25,17 +25,32 @@ export interface Life<T extends SettingsTable> {
   readonly stopping: AbortSignal;
 }
 
+/** Work of a daemon that is done once and said in one line of JSON, without sockets. */
+export interface Chore<T extends SettingsTable> {
+  readonly about: string;
+  readonly run: (home: Home, config: Config<T>) => Promise<object>;
+}
+
 interface DaemonOptions<T extends SettingsTable> {
   readonly name: string;
   readonly settings: T;
   /** Starts everything; when it returns, the daemon is ready. */
   readonly start: (life: Life<T>) => Promise<void>;
+  /** Further commands beside serve and check. */
+  readonly chores?: Readonly<Record<string, Chore<T>>>;
 }
 
-const usage = (name: string) => `usage: ${name} serve|check [--home DIR] [--config FILE]
+type Chores = Readonly<Record<string, { readonly about: string }>>;
+
+const usage = (
+  name: string,
+  chores: Chores,
+) => `usage: ${[name, ['serve', 'check', ...Object.keys(chores)].join('|')].join(' ')} [--home DIR] [--config FILE]
   serve   run until SIGTERM or SIGINT
   check   read the configuration, say what is wrong with file and line, start nothing
-example: ${name} serve --home ~/.loopkeep
+${Object.entries(chores)
+  .map(([command, { about }]) => `  ${command}   ${about}\n`)
+  .join('')}example: ${name} serve --home ~/.loopkeep
 `;
 
 /** Every part has this long to stop; then the process ends with what it has. */
@@ -44,8 +59,8 @@ const usageStatus = 64;
 
 /** Runs a daemon to its end and sets the exit status of the process. */
 export async function runDaemon<T extends SettingsTable>(options: DaemonOptions<T>): Promise<void> {
-  const { name, settings } = options;
-  const asked = commandOf(name);
+  const { name, settings, chores = {} } = options;
+  const asked = commandOf(name, chores);
   if (asked === undefined) return;
   try {
     const config = readConfig(settings, { name, ...asked });
@@ -53,7 +68,11 @@ export async function runDaemon<T extends SettingsTable>(options: DaemonOptions<
       process.stdout.write(`${name}: configuration ok (${config.file ?? 'defaults'})\n`);
       return;
     }
-    await live(options, config, asked);
+    const chore = chores[asked.command];
+    if (chore === undefined) return await live(options, config, asked);
+    process.umask(0o077);
+    const done = await chore.run(homeOf((config.settings as { paths?: object }).paths ?? {}), config);
+    process.stdout.write(`${JSON.stringify(done)}\n`);
   } catch (thrown) {
     const error = toAppError(thrown);
     process.stderr.write(
@@ -66,12 +85,13 @@ export async function runDaemon<T extends SettingsTable>(options: DaemonOptions<
 }
 
 interface Asked {
-  command: 'serve' | 'check';
+  command: string;
   home: string | undefined;
   file: string | undefined;
 }
 
-function commandOf(name: string): Asked | undefined {
+function commandOf(name: string, chores: Chores): Asked | undefined {
+  const isCommand = (word: string) => word === 'serve' || word === 'check' || Object.hasOwn(chores, word);
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -84,12 +104,12 @@ function commandOf(name: string): Asked | undefined {
     });
     const [command, ...rest] = positionals;
     if (values.version === true) process.stdout.write(`${version}\n`);
-    else if (values.help === true) process.stdout.write(usage(name));
-    else if ((command === 'serve' || command === 'check') && rest.length === 0) {
+    else if (values.help === true) process.stdout.write(usage(name, chores));
+    else if (command !== undefined && isCommand(command) && rest.length === 0) {
       return { command, home: values.home, file: values.config };
     } else throw new Error(`what should ${name} do?`);
   } catch (thrown) {
-    process.stderr.write(`${name}: ${(thrown as Error).message}\n${usage(name)}`);
+    process.stderr.write(`${name}: ${(thrown as Error).message}\n${usage(name, chores)}`);
     process.exitCode = usageStatus;
   }
   return undefined;

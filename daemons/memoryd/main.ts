@@ -22,6 +22,7 @@ import type { MemorydContext } from './context.ts';
 import { Faults } from './faults.ts';
 import { handlers } from './handlers.ts';
 import { openParts } from './parts.ts';
+import { checkStoreOf, salvageStoreOf } from './store/store-chores.ts';
 
 /** What was accepted has this long to finish at a stop. */
 const finishMsMax = 5000;
@@ -29,6 +30,16 @@ const finishMsMax = 5000;
 await runDaemon({
   name: 'memoryd',
   settings: memorydSettings,
+  chores: {
+    'check-store': {
+      about: 'read the files of a store that is not in use, change nothing, print what is wrong with them',
+      run: (home) => checkStoreOf(home),
+    },
+    salvage: {
+      about: 'put what can be read of a damaged store in its place, the damaged one aside',
+      run: (home) => salvageStoreOf(home, Date.now()),
+    },
+  },
   start: async ({ home, config, log, own, onReload }) => {
     const { limits, access } = config.settings;
     const nowMs = Date.now;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Home } from '../../shared/home.ts';
 import type { Log } from '../../shared/log.ts';
 import type { MemorydSettings } from '../../shared/settings.ts';
+import { knownBackups } from './backup/known-backups.ts';
 import { CuratedMemory } from './curated/curated-memory.ts';
 import type { Faults } from './faults.ts';
 import { Intake } from './intake/intake.ts';
@@ -68,6 +69,7 @@ export async function openParts({ home, settings, log, faults, nowMs }: PartsOpt
     openIndex: ({ dir, texts }) => RecallIndex.open({ dir, texts, nowMs, timeZone, log }),
     store,
     curated,
+    backups: () => knownBackups(store),
     lineBytesMax: recall.session_line_bytes_max,
     nowMs,
     log,

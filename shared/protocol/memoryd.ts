@@ -269,7 +269,7 @@ export const memorydProtocol = {
     about: 'A consistent copy of the store and the curated files into a folder on the device.',
     roles: operator,
     effect: 'read',
-    params: object({ to: text({ maxLength: 4096 }) }),
+    params: object({ to: text({ maxLength: 4000 }) }),
     returns: returns<{ path: string; files: number; bytes: number; records: number }>(
       '{ path, files, bytes, records }',
     ),

@@ -14,10 +14,11 @@ import { isSessionId, sessionLogSuffix } from '../../../shared/protocol/sessions
 import { version } from '../../../shared/version.ts';
 import { Pieces, writeDurably } from '../backup/pieces.ts';
 import type { Faults } from '../faults.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import { rememberBackup } from '../backup/known-backups.ts';
+import type { RecordSnapshot, RecordStore } from '../store/record-store.ts';
 
 export interface BackupContext {
-  readonly store: Pick<RecordStore, 'snapshot'>;
+  readonly store: Pick<RecordStore, 'snapshot' | 'commit'>;
   readonly home: Pick<Home, 'memory' | 'sessions'>;
   readonly faults: Pick<Faults, 'succeeded' | 'failed'>;
   nowMs(): number;
@@ -26,6 +27,8 @@ export interface BackupContext {
 /** A piece of records ends behind a key whose checksum says so: an insertion changes the piece it falls into and no other. */
 const recordsPerPiece = 2048;
 const pieceBytesMax = 4 * 1024 * 1024;
+/** A person who writes without pause does not keep a backup from being made. */
+const triesMax = 5;
 const afterAll = '\u{10ffff}';
 
 export async function backup(
@@ -36,6 +39,7 @@ export async function backup(
     throw new ParamsError('to', 'to must be an absolute path on the device of memoryd', to);
   try {
     const done = await backUp(to, context);
+    await rememberBackup(context.store, { path: to, at: context.nowMs() });
     context.faults.succeeded('backup');
     return done;
   } catch (thrown) {
@@ -50,16 +54,11 @@ async function backUp(
 ): Promise<Result<MemorydProtocol, 'backup'>> {
   const pieces = new Pieces(join(to, 'objects'));
   await pieces.prepare();
-  const records = await backUpRecords(store, pieces);
   const at = new Date(nowMs()).toISOString();
-  const manifest: BackupManifest = {
-    format: backupFormat,
-    version,
-    at,
-    records,
-    files: await backUpFiles(home.memory, pieces),
-    sessions: await backUpSessions(home.sessions, pieces),
-  };
+  const { files, snapshot } = await atOneMoment(store, home.memory, pieces);
+  const records = await backUpRecords(snapshot, pieces);
+  const sessions = await backUpSessions(home.sessions, pieces);
+  const manifest: BackupManifest = { format: backupFormat, version, at, records, files, sessions };
   const folder = join(to, 'backups');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${at.replaceAll(':', '-')}.json`);
@@ -68,11 +67,32 @@ async function backUp(
   return { path, ...pieces.written, records: records.count };
 }
 
-async function backUpRecords(
+/**
+ * The files, and the records with their history as they were with these files. A change is in the history before it is
+ * in its file: where it is in one of them only, restoring does what a start after a crash does.
+ */
+async function atOneMoment(
   store: BackupContext['store'],
+  folder: string,
   pieces: Pieces,
-): Promise<BackupManifest['records']> {
-  const snapshot = store.snapshot();
+): Promise<{ files: Record<string, string>; snapshot: RecordSnapshot }> {
+  for (let tries = 1; ; tries += 1) {
+    const files = await backUpFiles(folder, pieces);
+    const snapshot = store.snapshot();
+    try {
+      const after = await backUpFiles(folder, pieces);
+      const isStill = curatedFiles.every((file) => files[file] === after[file]);
+      if (isStill || tries === triesMax) return { files, snapshot };
+    } catch (error) {
+      await snapshot.close();
+      throw error;
+    }
+    await snapshot.close();
+  }
+}
+
+/** The snapshot is closed when this is over. */
+async function backUpRecords(snapshot: RecordSnapshot, pieces: Pieces): Promise<BackupManifest['records']> {
   const names: string[] = [];
   let count = 0;
   let lines: string[] = [];

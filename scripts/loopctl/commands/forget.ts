@@ -41,6 +41,8 @@ function reportOf({ dry_run, sessions, records, curated, index, baselines, backu
     ...(baselines.length === 0
       ? []
       : [`These sessions carry it in their frozen baseline: ${baselines.join(' ')}`]),
-    ...(backups.length === 0 ? [] : [`These backups still hold it: ${backups.join(' ')}`]),
+    ...(backups.length === 0
+      ? []
+      : [`These backups were made before and may still hold it: ${backups.join(' ')}`]),
   ].join('\n');
 }

@@ -11,8 +11,8 @@ import { openChannel } from '../channel.ts';
 export interface Daemons {
   readonly memoryd: RunningDaemon;
   readonly loopd: RunningDaemon;
-  memory(role?: Role): Client<MemorydProtocol>;
-  stop(): Promise<void>;
+  readonly memory: (role?: Role) => Client<MemorydProtocol>;
+  readonly stop: () => Promise<void>;
 }
 
 export async function startBoth(home: string): Promise<Daemons> {
