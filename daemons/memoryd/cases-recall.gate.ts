@@ -4,7 +4,8 @@
  * asked of a real memoryd over its socket. The number is the case, the link the report it comes from.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { after, before, test, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { MemoryParams, RecallParams } from '../../shared/protocol/memoryd.ts';
 import type { Hit } from '../../shared/protocol/replies.ts';
@@ -550,3 +551,78 @@ async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>)
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }
+
+/** A device of its own, for a test that restarts it or needs another configuration. */
+async function deviceOf(t: TestContext, config = ''): Promise<Device> {
+  const own = new Device({ config });
+  t.after(() => own.end());
+  return await own.start();
+}
+
+// B037 https://github.com/vshulcz/deja-vu/issues/441
+test('a forgotten session stays gone when the copy of its tombstone in the index is lost and all is rebuilt', async (t) => {
+  const own = await deviceOf(t);
+  await own.said('kept', 'the red teapot');
+  await own.said('gone', 'the blue teapot');
+  const log = readFileSync(own.path('gone'));
+  await own.client.call('forget', { session: 'gone' });
+  await own.stop();
+  rmSync(own.index, { recursive: true });
+  // Its log is there too, as after the restore of a backup.
+  writeFileSync(own.path('gone'), log);
+  await own.start();
+  await own.caughtUp();
+  await own.client.call('reindex', {});
+  assert.deepEqual(await own.texts('teapot'), ['the red teapot']);
+  assert.equal((await own.recall('teapot')).forgotten, 1);
+});
+
+// B039 https://github.com/openclaw/openclaw/issues/64990, https://github.com/vshulcz/deja-vu/issues/767
+for (const [zone, day, inside, outside] of [
+  [
+    'Asia/Shanghai',
+    '2026-03-10',
+    ['2026-03-09T19:53:00Z', '2026-03-09T16:00:00Z'],
+    ['2026-03-09T15:59:59.999Z', '2026-03-10T16:00:00Z'],
+  ],
+  [
+    'America/Chicago',
+    '2026-12-01',
+    ['2026-12-02T02:30:00Z', '2026-12-01T06:00:00Z'],
+    ['2026-12-01T05:59:59.999Z', '2026-12-02T06:00:00Z'],
+  ],
+  [
+    'Europe/Berlin',
+    '2026-03-29',
+    ['2026-03-28T23:00:00Z', '2026-03-29T21:59:59.999Z'],
+    ['2026-03-28T22:59:59.999Z', '2026-03-29T22:00:00Z'],
+  ],
+  [
+    'Europe/Berlin',
+    '2026-10-25',
+    ['2026-10-24T22:00:00Z', '2026-10-25T22:59:59.999Z'],
+    ['2026-10-24T21:59:59.999Z', '2026-10-25T23:00:00Z'],
+  ],
+] as const) {
+  test(`a day in ${zone} is the day that its people have, ${day} too`, async (t) => {
+    const own = await deviceOf(t, `[recall]\ntime_zone = "${zone}"\n`);
+    await own.told('s', [
+      ...inside.map((at) => person('inside', { at })),
+      ...outside.map((at) => person('outside', { at })),
+    ]);
+    const { hits, filters } = await own.recall('', { since: day, until: day, limit: 100 });
+    assert.deepEqual(
+      hits.map(({ text }) => text),
+      inside.map(() => 'inside'),
+    );
+    assert.deepEqual(filters, { since: day, until: day });
+  });
+}
+
+test("the zone of the device's own clock counts where none is configured", async (t) => {
+  const own = new Device();
+  t.after(() => own.end());
+  await own.start({ TZ: 'Asia/Shanghai' });
+  await own.told('s', [person('before dawn', { at: '2026-03-09T19:53:00.000Z' })]);
+  assert.deepEqual(await own.texts('', { since: '2026-03-10', until: '2026-03-10' }), ['before dawn']);
+});
