@@ -175,9 +175,10 @@ export class Device {
     }
   }
 
+  /** Until the index holds everything, also one that is damaged now and has nothing to answer with. */
   async caughtUp(): Promise<void> {
     for (;;) {
-      const { index } = await this.recall('anything', { limit: 1 });
+      const { index } = await this.client.call('status', {});
       if (index.state === 'ok' && index.behind === 0) return;
       await sleep(20);
     }
