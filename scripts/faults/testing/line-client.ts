@@ -68,6 +68,15 @@ export class LineClient {
     return this.#isOpen;
   }
 
+  /** The id of the next request. */
+  get nextId(): number {
+    return this.#lastId + 1;
+  }
+
+  startIdsAt(first: number): void {
+    this.#lastId = first;
+  }
+
   ask(method: string, params: object): Promise<Answer> {
     if (!this.#isOpen) return Promise.resolve({ isCut: true });
     const id = (this.#lastId += 1);
