@@ -1,5 +1,6 @@
 /** A device for tests: a home with session logs written by hand, and a real memoryd that is asked over its sockets. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +16,7 @@ import type { Role } from '../../../shared/protocol/method.ts';
 import type { SessionBodies, SessionBody } from '../../../shared/protocol/sessions.ts';
 import { startDaemon, temporaryHome, type RunningDaemon } from '../../../shared/testing/start-daemon.ts';
 
+const nobody = 65534;
 const unavailable = 'memory-unavailable';
 const startMs = Date.UTC(2026, 9, 1, 12);
 const minuteMs = 60_000;
@@ -101,6 +103,15 @@ export class Device {
 
   async start(env: NodeJS.ProcessEnv = {}): Promise<this> {
     this.#daemon = await startDaemon('memoryd', this.home, { env });
+    return this;
+  }
+
+  /** As a user for whom permissions count, also where the test runs as root. */
+  async startUnprivileged(): Promise<this> {
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) execFileSync('chown', ['-R', `${nobody}:${nobody}`, this.home]);
+    const become = `data:text/javascript,process.setegid(${nobody});process.seteuid(${nobody})`;
+    this.#daemon = await startDaemon('memoryd', this.home, { nodeArgs: isRoot ? ['--import', become] : [] });
     return this;
   }
 
