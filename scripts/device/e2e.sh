@@ -167,6 +167,24 @@ damaged_store() {
   is 0 "$(status_of inside loopctl probe)" 'with the store put back it works again'
 }
 
+# A backup while it runs; then everything as it was at that moment.
+backup_and_restore() {
+  local folder=/var/backups/loopkeep before
+  inside loopctl memory add --file memory 'Known at the backup.' >/dev/null
+  before=$(inside loopctl block)
+  is 0 "$(status_of inside loopctl backup $folder)" 'a backup is made while everything runs'
+  is 0 "$(status_of inside loopctl backup verify $folder)" 'every piece of it reads'
+  inside loopctl memory add --file memory 'Known only later.' >/dev/null
+  is 75 "$(status_of inside loopctl restore $folder --yes)" 'a restore beside running daemons is refused'
+  inside systemctl stop loopkeep.target
+  is 0 "$(status_of inside loopctl restore $folder --yes)" 'with both stopped it restores'
+  inside systemctl start loopkeep.target
+  is 0 "$(status_of ready)" 'both daemons are ready on what came back'
+  is "$before" "$(inside loopctl block)" 'the block is what it was at the backup'
+  is '' "$(inside find $data/memory ! -user memoryd)$(inside find $data/sessions ! -user loopd)" 'everything that came back belongs to its daemon'
+  is 0 "$(status_of inside loopctl verify)" 'every record that came back reads'
+}
+
 # to VERSION WHAT: another package under load
 to() {
   local worker
@@ -195,7 +213,7 @@ upgrade_and_back() {
 remove_it() {
   is 0 "$(status_of inside dpkg --purge loopkeep)" 'the package can be purged'
   is '' "$(inside bash -c 'ls -d /etc/loopkeep /run/loopkeep /usr/lib/loopkeep /usr/bin/{loopctl,memoryd,loopd} /usr/lib/systemd/system/{memoryd,loopd,loopkeep}* 2>/dev/null')" 'nothing of it is left but what the agent remembers'
-  is yes "$(inside bash -c "grep -q 'Survives an upgrade.' $data/memory/memory.md && ls $data/sessions | grep -q jsonl && echo yes")" 'memories and sessions are kept'
+  is yes "$(inside bash -c "grep -q 'Survives an upgrade.' $data/memory/curated/memory.md && ls $data/sessions | grep -q jsonl && echo yes")" 'memories and sessions are kept'
   is '' "$(inside systemctl --failed --no-legend)" 'no failed unit is left'
 }
 
@@ -208,6 +226,7 @@ on_device
 nothing_lost
 memory_limit
 damaged_store
+backup_and_restore
 upgrade_and_back
 remove_it
 

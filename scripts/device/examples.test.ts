@@ -53,6 +53,6 @@ test('the folders that the daemons write are the ones that the units leave open'
   const { sessions, memory, store } = homeOf(settings.paths);
 
   assert.ok(units('loopd.service').includes(`ReadWritePaths=${sessions}\n`));
-  assert.ok(units('memoryd.service').includes(`StateDirectory=${memory.replace('/var/lib/', '')}\n`));
-  assert.ok(store.startsWith(`${memory}/`));
+  assert.ok(units('memoryd.service').includes('StateDirectory=loopkeep/memory\n'));
+  for (const folder of [memory, store]) assert.match(folder, /^\/var\/lib\/loopkeep\/memory\/\w+$/);
 });

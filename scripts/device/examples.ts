@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loopdSettings, memorydSettings, type Setting, type SettingsTable } from '../../shared/settings.ts';
 
-/** What a device maps elsewhere: `section.key` → value. */
+/** What a device maps elsewhere: `section.key` → value. The parts lie beside each other, so that each can be set aside. */
 const devicePaths = {
   'paths.home': '/var/lib/loopkeep',
   'paths.run': '/run/loopkeep',
   'paths.sessions': '/var/lib/loopkeep/sessions',
-  'paths.memory': '/var/lib/loopkeep/memory',
+  'paths.memory': '/var/lib/loopkeep/memory/curated',
   'paths.store': '/var/lib/loopkeep/memory/store',
   'access.socket_mode': '0660',
 } as const;

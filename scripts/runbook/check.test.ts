@@ -7,7 +7,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { errorKinds, type ErrorCode } from '../../shared/errors.ts';
+import { commands as table } from '../loopctl/commands.ts';
 import { catalogOf } from './catalog.ts';
 import { readEntries, runbookFaults } from './check.ts';
 import { parseEntry } from './entry.ts';
@@ -86,6 +88,12 @@ function edit(folder: string, file: string, [from, to]: [string, string]): void 
   assert.ok(before.includes(from), `${file} does not hold what is to be replaced`);
   writeFileSync(path, before.replace(from, to));
 }
+
+test('table, source, runbook and catalogue of this project agree', () => {
+  const words = new Set(table.map(({ path }) => path.split(' ', 1)[0] ?? path));
+
+  assert.deepEqual(runbookFaults(fileURLToPath(new URL('../../', import.meta.url)), words), []);
+});
 
 test('a project in which all is well has no fault', (t) => {
   assert.deepEqual(runbookFaults(project(t), commands), []);

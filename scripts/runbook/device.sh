@@ -1,8 +1,8 @@
 # For the faults: where things lie on a device, and how to change them. Sourced inside the lab, as root.
 set -euo pipefail
 
-memory=/var/lib/loopkeep/memory
-store=$memory/store
+memory=/var/lib/loopkeep/memory/curated
+store=/var/lib/loopkeep/memory/store
 sessions=/var/lib/loopkeep/sessions
 settings=/etc/loopkeep
 source=/source/scripts/runbook
@@ -24,7 +24,7 @@ fails_with() {
   grep -q "runbook: $1" <<<"$said" || { echo "$said" >&2; return 1; }
 }
 
-# put_record COMMAND-OPTIONS...: one record of the ledger
+# put_record OPTIONS...: one record of the ledger
 put_record() {
   echo '{"run_id":"runbook","iteration":1,"kind":"run_started","detail":"","created_ms":1}' | loopctl record put ledger "$@"
 }

@@ -10,7 +10,7 @@ for folder in /var/lib/loopkeep/memory/store /var/lib/loopkeep/memory /var/lib/l
   umount "$folder" 2>/dev/null || true
 done
 [ ! -d /root/koffi ] || mv /root/koffi /usr/lib/loopkeep/node_modules/koffi
-rm -rf /var/lib/loopkeep /var/backups/loopkeep /root/plain /root/a-long-folder-name /root/*.damaged /root/*.before
+rm -rf /var/lib/loopkeep /var/backups/loopkeep /root/plain /root/a-long-folder-name /root/*.damaged /root/*.before /root/loopkeep-damaged-*
 rm -f /etc/loopkeep/*
 cp /usr/lib/loopkeep/config/{memoryd,loopd}.toml /etc/loopkeep/
 systemd-tmpfiles --create loopkeep.conf
