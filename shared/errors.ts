@@ -91,6 +91,11 @@ export const errorKinds = {
     exit: 64,
     retryable: false,
   },
+  'file-not-created': {
+    meaning: 'The file that a command should write could not be created.',
+    exit: 73,
+    retryable: false,
+  },
   rejected: { meaning: 'A record failed its check, and nothing was stored.', exit: 65, retryable: false },
   'not-permitted': { meaning: 'The role of this socket may not do that.', exit: 77, retryable: false },
   stopping: { meaning: 'The daemon is stopping.', exit: 75, retryable: true },

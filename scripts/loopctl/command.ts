@@ -20,6 +20,8 @@ export interface CommandContext {
   readonly channel: () => Promise<Channel>;
   /** The whole of standard input. */
   readonly input: () => Promise<string>;
+  /** Standard input as JSON; its shape is checked by who it is sent to. @throws ParamsError named `what` */
+  readonly inputJson: <T>(what: string) => Promise<T>;
 }
 
 export type Run = (context: CommandContext, args: readonly string[], options: Options) => Promise<void>;

@@ -27,6 +27,7 @@ const program = new Program('loopctl')
   .showHelpAfterError('(try: loopctl --help)')
   .exitOverride()
   .helpCommand(false);
+for (const [flags, about] of everywhere) program.option(flags, about);
 for (const command of commands) add(program, command);
 
 try {
@@ -84,6 +85,7 @@ async function run(command: Command, args: readonly string[], options: Options):
     channel: () =>
       (channel ??= import('./channel.ts').then(({ openChannel }) => openChannel(parts.channelSocket))),
     input: readInput,
+    inputJson: readJson,
   };
   try {
     const perform = await command.load();
@@ -99,6 +101,15 @@ async function readInput(): Promise<string> {
   process.stdin.setEncoding('utf8');
   for await (const chunk of process.stdin) text += chunk as string;
   return text;
+}
+
+async function readJson<T>(what: string): Promise<T> {
+  const text = await readInput();
+  try {
+    return JSON.parse(text) as T;
+  } catch (thrown) {
+    throw new ParamsError(what, `standard input is not JSON: ${(thrown as Error).message}`);
+  }
 }
 
 function fail(thrown: unknown): void {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, type ErrorCode } from '../../../shared/errors.ts';
 import { exportHead, type ExportLine } from '../../../shared/export-lines.ts';
 import type { CommandContext, Run } from '../command.ts';
 import { startProgress } from '../progress.ts';
@@ -37,12 +37,17 @@ export const exportFile: Run = async (context, [file]) => {
   }
 };
 
+/** What a disk answers to a write, apart from what a folder answers to a name. */
+const diskErrnos = new Map<string | undefined, ErrorCode>([
+  ['ENOSPC', 'store-full'],
+  ['EDQUOT', 'store-full'],
+  ['EIO', 'store-write-failed'],
+]);
+
 function writeError(file: string, cause: NodeJS.ErrnoException): AppError {
-  return new AppError(
-    cause.code === 'ENOSPC' ? 'store-full' : 'store-write-failed',
-    `write ${file}: ${cause.code}`,
-    { cause },
-  );
+  return new AppError(diskErrnos.get(cause.code) ?? 'file-not-created', `write ${file}: ${cause.code}`, {
+    cause,
+  });
 }
 
 async function writeExport({ memory, out }: CommandContext, target: Writable) {

@@ -69,7 +69,7 @@ export const removeEntry: Run = (context, [old = ''], options) =>
 export const undo: Run = (context, _args, options) => change(context, options, { action: 'undo' });
 
 export const consolidate: Run = async (context, _args, options) => {
-  const entries = JSON.parse(await context.input()) as string[];
+  const entries = await context.inputJson<string[]>('entries');
   await change(context, options, {
     action: 'consolidate',
     entries,

@@ -67,8 +67,21 @@ export const metrics: Run = async ({ out, memory, channel }) => {
       [...up].map(([daemon, value]) => [`{daemon="${daemon}"}`, value] as const),
     ),
   );
-  out.write(`${all.map(metricText).join('')}# EOF\n`);
+  if (out.isJson) out.result({ metrics: all.map(metricJson) }, () => '');
+  else out.write(`${all.map(metricText).join('')}# EOF\n`);
 };
+
+const label = /(\w+)="([^"]*)"/g;
+
+function metricJson({ samples, ...metric }: Metric) {
+  return {
+    ...metric,
+    samples: samples.map(([labels, value]) => ({
+      labels: Object.fromEntries([...labels.matchAll(label)].map(([, name, text]) => [name, text])),
+      value,
+    })),
+  };
+}
 
 function gauge(name: string, about: string, samples: Metric['samples']): Metric {
   return { name, about, type: 'gauge', samples };

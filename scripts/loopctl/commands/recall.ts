@@ -4,10 +4,10 @@ import { choiceOption, countOption, textOption } from '../arguments.ts';
 import type { Run } from '../command.ts';
 import type { Output } from '../output.ts';
 
-export const recall: Run = async ({ memory, out }, [query = ''], options) => {
+export const recall: Run = async ({ memory, out }, words, options) => {
   const sources = typeof options['sources'] === 'string' ? options['sources'].split(',') : undefined;
   const reply = await memory().call('recall', {
-    query,
+    query: words.join(' '),
     ...countOption(options, 'limit', 'limit'),
     ...textOption(options, 'since', 'since'),
     ...textOption(options, 'until', 'until'),

@@ -25,17 +25,11 @@ function replacedKindOf(kind: string | undefined): ReplacedKind {
   return known;
 }
 
-export const put: Run = async ({ memory, out, input }, [kind], options) => {
-  const text = await input();
-  let record: unknown;
-  try {
-    record = JSON.parse(text);
-  } catch (thrown) {
-    throw new ParamsError('record', `standard input is not JSON: ${(thrown as Error).message}`);
-  }
+export const put: Run = async ({ memory, out, inputJson }, [kind], options) => {
+  const record = await inputJson<Record<string, unknown>>('record');
   const reply = await memory(roleOption(options)).call('record/put', {
     kind: kindOf(kind),
-    record: record as Record<string, unknown>,
+    record,
     ...textOption(options, 'run', 'run_id'),
     ...textOption(options, 'requestId', 'request_id'),
   });

@@ -56,7 +56,7 @@ export const people: readonly Command[] = [
     path: 'recall',
     group: 'people',
     about: 'Find what past sessions say.',
-    args: '<query>',
+    args: '<query...>',
     options: [
       ['--limit <count>', 'at most this many hits'],
       ['--since <when>', 'RFC 3339 or a local date'],
