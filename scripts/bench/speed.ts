@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import { ClassicLevel } from 'classic-level';
 import { Client } from '../../shared/client.ts';
 import { homeOf } from '../../shared/home.ts';
+import { memorydProtocol } from '../../shared/protocol/memoryd.ts';
 import {
   programCommand,
   startDaemon,
