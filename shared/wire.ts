@@ -102,7 +102,7 @@ const backslash = 0x5c;
 
 /** Whether brackets nest deeper than `max`, found without parsing (a parser would recurse). */
 export function isDeeperThan(json: string, max: number): boolean {
-  if (json.length <= max) return false;
+  if (json.length <= max || !hasMoreOpenings(json, max)) return false;
   let depth = 0;
   let isText = false;
   for (let at = 0; at < json.length; at += 1) {
@@ -115,6 +115,18 @@ export function isDeeperThan(json: string, max: number): boolean {
       depth += 1;
       if (depth > max) return true;
     } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+/** Nearly every line has so few opening brackets that none of it can be too deep; to count them is cheap. */
+function hasMoreOpenings(json: string, max: number): boolean {
+  let count = 0;
+  for (const opening of ['{', '[']) {
+    for (let at = json.indexOf(opening); at !== -1; at = json.indexOf(opening, at + 1)) {
+      count += 1;
+      if (count > max) return true;
+    }
   }
   return false;
 }
