@@ -28,6 +28,11 @@ const batchLengthMax = 256;
 
 const never = () => false;
 
+/** Whether records of a kind go into the index at all. */
+export function isFed(kind: StoredRecord['kind']): kind is Unfed['kind'] {
+  return kind === 'episode' || kind === 'summary';
+}
+
 export class RecordFeed {
   readonly #index: IndexPort;
   readonly #store: IntakeStore;
@@ -58,8 +63,9 @@ export class RecordFeed {
 
   /** Takes its place at once; `settle` tells when it can be found. */
   take({ kind, key, seq, record }: StoredRecord): void {
+    if (!isFed(kind)) return;
     const run = readKey(key)?.run;
-    if ((kind !== 'episode' && kind !== 'summary') || run === undefined) return;
+    if (run === undefined) return;
     if (this.#queue.length >= queueLengthMax) {
       this.#missed += this.#queue.length;
       this.#queue = [];

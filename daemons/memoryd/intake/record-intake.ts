@@ -5,6 +5,7 @@ import type { StoredRecord } from '../plane/context.ts';
 import { Coalesced } from './coalesced.ts';
 import type { Gate } from './gate.ts';
 import type { LiveIndex } from './live-index.ts';
+import { isFed } from './record-feed.ts';
 import { within } from './waiting.ts';
 
 /** Records that come together are read into the index together. */
@@ -29,6 +30,7 @@ export class RecordIntake {
 
   /** An index that is being exchanged meanwhile reads from the store what it is not told. */
   take(stored: StoredRecord): void {
+    if (!isFed(stored.kind)) return;
     this.#options.live.current?.records.take(stored);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
