@@ -62,11 +62,10 @@ export async function openParts({ home, settings, log, faults, nowMs }: PartsOpt
     nowMs,
     log,
   });
-  const timeZone = recall.time_zone || Intl.DateTimeFormat().resolvedOptions().timeZone;
   const intake = await Intake.open({
     sessionsDir: home.sessions,
     indexDir: join(home.store, 'index'),
-    openIndex: ({ dir, texts }) => RecallIndex.open({ dir, texts, nowMs, timeZone, log }),
+    openIndex: ({ dir, texts }) => RecallIndex.open({ dir, texts, nowMs, timeZone: recall.time_zone, log }),
     store,
     curated,
     backups: () => knownBackups(store),

@@ -29,7 +29,7 @@ export interface RecallIndexOptions {
   readonly dir: string;
   readonly texts: Texts;
   readonly nowMs: () => number;
-  /** IANA name of the zone in which this device has its days. */
+  /** IANA name of the zone in which this device has its days; empty: the zone of the system. */
   readonly timeZone: string;
   readonly log?: Log;
   readonly vectors?: WordVectors;

@@ -9,7 +9,13 @@ export interface Excerpt {
 const wordSlackMax = 24;
 /** Characters looked at to find the edges of what a reader sees as one; the longest emoji in use has 35. */
 const graphemeCharsMax = 64;
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made at the first cut: it takes memory that a device at rest need not spend. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
+}
 
 export function excerpt(
   text: string,
@@ -51,7 +57,7 @@ function edgeAfter(text: string, at: number): number {
   if (space >= 0) return at + space;
   const from = pointAt(text, Math.max(0, at - graphemeCharsMax));
   const local = text.slice(from, at + graphemeCharsMax);
-  for (const { index } of graphemes.segment(local)) if (from + index >= at) return from + index;
+  for (const { index } of graphemesOf(local)) if (from + index >= at) return from + index;
   return pointAt(text, at) === at ? at : at + 1;
 }
 
@@ -63,7 +69,7 @@ function edgeBefore(text: string, at: number, from: number): number {
   if (slack > 0 && space !== null) return at - slack + space.index + space[0].length;
   const start = Math.max(from, pointAt(text, at - graphemeCharsMax));
   let edge = start;
-  for (const { index } of graphemes.segment(text.slice(start, at + graphemeCharsMax))) {
+  for (const { index } of graphemesOf(text.slice(start, at + graphemeCharsMax))) {
     if (start + index > at) break;
     edge = start + index;
   }

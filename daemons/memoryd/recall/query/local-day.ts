@@ -32,11 +32,12 @@ export function startOfNextDayMs(timeZone: string, utcMidnightMs: number): numbe
   return startOfDayMs(timeZone, utcMidnightMs + dayMs);
 }
 
+/** @param timeZone empty: the zone of the system. The first one takes 8 MB of memory, so it is made when a query needs it. */
 function formatterOf(timeZone: string): Intl.DateTimeFormat {
   let formatter = formatters.get(timeZone);
   if (formatter === undefined) {
     formatter = new Intl.DateTimeFormat('en-US', {
-      timeZone,
+      ...(timeZone === '' ? {} : { timeZone }),
       hourCycle: 'h23',
       calendar: 'gregory',
       year: 'numeric',
