@@ -67,10 +67,13 @@ export async function pageOf(store: RecordStore, listing: Listing): Promise<Page
 
 /** The members of a reply that lists, as JSON text. */
 export function pageJson(name: string, { entries, damaged, next }: Page): string {
-  const members = [`"${name}":[${entries.join(',')}]`];
-  if (damaged.length > 0) members.push(`"damaged":${JSON.stringify(damaged)}`);
-  if (next !== undefined) members.push(`"next":"${next}"`);
-  return `{${members.join(',')}}`;
+  // Added up rather than joined: the text then is copied once, when it is sent.
+  let json = `{"${name}":[`;
+  for (const [at, entry] of entries.entries()) json += at === 0 ? entry : `,${entry}`;
+  json += ']';
+  if (damaged.length > 0) json += `,"damaged":${JSON.stringify(damaged)}`;
+  if (next !== undefined) json += `,"next":"${next}"`;
+  return `${json}}`;
 }
 
 function sizeOf(text: string): number {

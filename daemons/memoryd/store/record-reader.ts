@@ -85,8 +85,10 @@ export class RecordReader {
     for (const [key, value] of page) {
       if (key.startsWith(metaPrefix)) continue;
       const content = unseal(key, value);
-      if (content === undefined) this.#suspect();
-      entries.push(content === undefined ? { key, damaged: true } : { key, ...content });
+      if (content === undefined) {
+        this.#suspect();
+        entries.push({ key, damaged: true });
+      } else entries.push({ key, seq: content.seq, json: content.json });
     }
     return entries;
   }
