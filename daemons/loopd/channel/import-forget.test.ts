@@ -177,6 +177,22 @@ test('forgetting turns rewrites the log without them, keeps the others, and tell
   assert.doesNotMatch(JSON.stringify(lab.requests.at(-1)), /swordfish/);
 });
 
+test('a turn that takes the number of a forgotten one never takes the keys of its calls', async (t) => {
+  const remember = callTool('memory', { action: 'add', text: 'tea' });
+  const lab = await Lab.start(t, { steps: [remember, say('saved'), remember, say('saved again')] });
+  const client = await lab.client(t);
+  const id = await client.newSession();
+  await client.prompt(id, 'remember tea');
+  await client.agent.request('_loopkeep/forget', { session: id, turns: [1] });
+  await client.prompt(id, 'remember tea');
+
+  const keys = lab.memory.asked
+    .filter(({ method }) => method === 'memory')
+    .map(({ params }) => params['request_id']);
+  assert.equal(keys.length, 2);
+  assert.notEqual(keys[0], keys[1]);
+});
+
 test('forgetting a text takes the turns that hold it out of every session; a dry run only says which', async (t) => {
   const lab = await Lab.start(t, { steps: [say('noted elsewhere'), say('the SWORDFISH again'), say('x')] });
   const client = await lab.client(t);

@@ -11,7 +11,7 @@ export interface ToolContext {
   readonly session: string;
   readonly turn: number;
   readonly call: string;
-  /** Stable for this call, across restarts: `<session>/<call>`. */
+  /** Stable for this call, across restarts, and no other call's. */
   readonly key: string;
   /** Aborted when the turn is cancelled or the tool's time is over. */
   readonly signal: AbortSignal;

@@ -102,7 +102,7 @@ async function begin(call: ToolCall, context: Context, isBegun: boolean): Promis
   if (!(await isPrepared(call, context))) return undefined;
   const known = knownTool(call, context);
   if ('status' in known) return known;
-  const key = `${history.session.id}/${call.id}`;
+  const key = keyOf(call, history);
   const hasEffects = known.effects !== 'none';
   if (hasEffects && !isBegun)
     history.push(
@@ -111,6 +111,16 @@ async function begin(call: ToolCall, context: Context, isBegun: boolean): Promis
   if (options.signal.aborted) return { status: 'cancelled', text: 'Not run: the turn was cancelled.' };
   effects.emit({ type: 'call-status', call: call.id, status: 'running' });
   return run(call, context, { key, hasEffects });
+}
+
+/**
+ * As it was recorded, if it was. The time at which the turn was accepted keeps it apart from a forgotten turn of the
+ * same number, whose keys others still remember.
+ */
+function keyOf({ id }: ToolCall, { session, current }: History): string {
+  const recorded = current.find((record) => record.type === 'call' && record.call === id);
+  if (recorded?.type === 'call') return recorded.key;
+  return `${session.id}/${id}/${Date.parse(current[0]?.at ?? '')}`;
 }
 
 /** False where the turn was cancelled meanwhile. */

@@ -6,6 +6,9 @@ import { calls, runScript, ScriptedSession } from '../testing/scripted-turn.ts';
 
 const types = (records: readonly SessionRecord[]) => records.map((record) => record.type).join(' ');
 
+/** When the scripted session accepts its turns. */
+const acceptedMs = Date.parse('2026-01-01T00:00:00.000Z');
+
 test('a turn without calls is one request, an answer and an end', async () => {
   const { session, end } = await runScript([{ text: 'Hi.' }]);
 
@@ -23,8 +26,8 @@ test('the reply is on the disk before its calls run, an intent before an effect,
   );
   assert.equal(types(session.synced), 'assistant call end');
   assert.deepEqual(session.ran, [
-    { name: 'look', key: 's1/c1.0.0' },
-    { name: 'send', key: 's1/c1.0.1' },
+    { name: 'look', key: `s1/c1.0.0/${acceptedMs}` },
+    { name: 'send', key: `s1/c1.0.1/${acceptedMs}` },
   ]);
 });
 
