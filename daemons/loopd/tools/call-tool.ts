@@ -72,8 +72,11 @@ export function callTool(
     check: (outer) => {
       const inner = innerOf(outer);
       if (typeof inner === 'string') return inner;
-      // A tool that is not known by now may be once its server runs; `run` looks again.
-      return inner.tool === undefined ? undefined : catalogue.check(inner.tool, inner.arguments);
+      if (inner.tool !== undefined) return catalogue.check(inner.tool, inner.arguments);
+      // A tool that is not known by now may be once its server runs; one of no server will never be.
+      return catalogue.hasServerOf(inner.name)
+        ? undefined
+        : unknownText(inner.name, catalogue.nearest(inner.name));
     },
     run: (outer, { signal }) => run(innerOf(outer), catalogue, signal),
   };

@@ -10,6 +10,10 @@ export function fullName({ server, name }: McpTool): string {
   return `${server}/${name}`;
 }
 
+function serverOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf('/')));
+}
+
 const nearestMax = 3;
 
 export class ToolCatalogue {
@@ -30,9 +34,13 @@ export class ToolCatalogue {
     return { tools: all.flatMap(({ tools }) => tools), failed: all.flatMap(({ failed }) => failed) };
   }
 
+  hasServerOf(tool: string): boolean {
+    return this.serverNames.includes(serverOf(tool));
+  }
+
   /** Starts the server of a tool, if it does not run; what goes wrong is told by whoever calls the tool. */
   async start(tool: string): Promise<void> {
-    const server = tool.slice(0, Math.max(0, tool.indexOf('/')));
+    const server = serverOf(tool);
     await this.#sources.find(({ names }) => names.includes(server))?.start(server);
   }
 

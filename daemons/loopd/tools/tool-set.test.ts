@@ -161,6 +161,18 @@ test('what was decided on is what runs, though the parameters of the tool were k
   assert.deepEqual(called, [{ name: 'run', args: decided.arguments }]);
 });
 
+test('a tool of no server that there is, is refused before anybody is asked about it', () => {
+  const { set } = toolSet({ tools: [read] });
+
+  for (const name of ['web/search', 'search', '/x', 'fs'])
+    assert.match(
+      set.check('call_tool', { name, arguments: {} }) ?? '',
+      new RegExp(`There is no tool ${name}\\.`),
+      name,
+    );
+  assert.equal(set.check('call_tool', { name: 'fs/not_known_yet', arguments: {} }), undefined);
+});
+
 test('a catalogue tool called directly, a core tool called through call_tool and an unknown one get a sentence that helps', () => {
   const { set } = toolSet({ tools: [read] });
 
