@@ -9,6 +9,7 @@ import type { Deciders } from '../decide/decider.ts';
 import type { MemoryLink } from '../memory.ts';
 import type { Model } from '../model/model.ts';
 import type { Session } from '../session/session.ts';
+import type { Mended } from '../session/session-log.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { McpServers } from '../tools/mcp.ts';
 import type { McpTimes } from '../tools/mcp-connection.ts';
@@ -72,6 +73,7 @@ export class Channel {
   readonly #stopping = new AbortController();
   readonly #agentParts: AgentParts;
   #turnsOver = 0;
+  #logsMended = 0;
 
   private constructor(options: ChannelOptions, untold: Untold) {
     const {
@@ -86,6 +88,7 @@ export class Channel {
     } = options;
     this.#options = options;
     this.#untold = untold;
+    sessions.onMended = (session, mended) => this.#mended(session, mended);
     const clock = { nowMs };
     this.#tools = new SessionTools({
       memory,
@@ -175,6 +178,7 @@ export class Channel {
       turns: this.#turnsOver,
       memory: memory.counters,
       deleted_untold: this.#untold.count,
+      logs_mended: this.#logsMended,
       mcp: mcp.states,
       faults: Object.fromEntries(this.#faults),
     };
@@ -253,6 +257,14 @@ export class Channel {
     if (now.history.title !== undefined) return;
     const record = await now.append({ type: 'title', title: title.trim() }, { sync: false });
     this.#live.known(id)?.setTitle(title.trim(), record.at);
+  }
+
+  #mended(session: string, { cutBytes, isNewlineAdded }: Mended): void {
+    this.#logsMended += 1;
+    this.#options.log.warn(
+      { session, cut_bytes: cutBytes, newline_added: isNewlineAdded },
+      'the end of a session log was mended',
+    );
   }
 
   #answeredError(error: AppError, method: string): void {

@@ -14,11 +14,19 @@ export class ChannelConnection implements Watcher {
   readonly #stream: AcpStream;
   readonly #agent: AgentConnection;
   #lastSent: Promise<void> = Promise.resolve();
+  #isGone = false;
 
   constructor(duplex: Duplex, limits: ChannelLimits, parts: AgentParts) {
     this.#stream = new AcpStream(duplex, limits);
     this.#agent = createAgent(parts, this).connect(this.#stream.stream);
-    void this.#agent.closed.then(() => parts.live.forgetWatcher(this));
+    void this.#agent.closed.then(() => {
+      this.#isGone = true;
+      parts.live.forgetWatcher(this);
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
   }
 
   get closed(): Promise<void> {

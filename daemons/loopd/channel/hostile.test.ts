@@ -185,6 +185,31 @@ test('clients that vanish in the middle of a request leave the channel as it was
   await still(client);
 });
 
+test('a client that vanishes while its session is made is not taken for one that watches', async (t) => {
+  const released: string[] = [];
+  const onRelease = (session: string) => void released.push(session);
+  const lab = await Lab.start(t, { onRelease, blockTimeoutMs: 60_000, steps: [say('to nobody'), say('x')] });
+  const other = await lab.client(t);
+  const watched = await other.newSession();
+  const client = await lab.raw(t);
+  client.write({ id: 1, method: 'session/resume', params: { sessionId: watched, cwd: '/' } });
+  await client.reply(1);
+  const waiting = lab.memory.holdBlock();
+  client.write({ id: 2, method: 'session/new', params: { cwd: '/', mcpServers: [] } });
+  await waiting.asked;
+  client.socket.destroy();
+  // What is sent to it finds nobody: only then is it known that it does not merely listen.
+  await other.prompt(watched, 'hello');
+  while (lab.channel.connections > 1) await new Promise((resolve) => setImmediate(resolve));
+  waiting.release();
+  while ((await lab.sessions.list()).sessions.length < 2)
+    await new Promise((resolve) => setImmediate(resolve));
+  await other.prompt(watched, 'again');
+
+  const made = (await lab.sessions.list()).sessions.find(({ id }) => id !== watched);
+  assert.deepEqual(released, [made?.id], 'nobody uses it, so what was kept for it is let go');
+});
+
 test('a reply that nobody asked for and a request that repeats an id do no harm', async (t) => {
   const client = await (await Lab.start(t)).raw(t);
   client.write({ id: 99, result: { outcome: { outcome: 'selected', optionId: 'allow' } } });

@@ -12,6 +12,8 @@ import { eventUpdates, partialUpdates, recordUpdates, titled, userChunk } from '
 
 /** A client that watches a session. */
 export interface Watcher extends Askable {
+  /** It has left, perhaps while its request was still being worked on. */
+  readonly isGone: boolean;
   /** Never waits and never throws: a client that reads slowly is the connection's affair. */
   send(session: string, update: SessionUpdate): void;
   /** Resolves when the client has read most of what it was sent. */
@@ -159,6 +161,7 @@ export class LiveSession {
   }
 
   watch(watcher: Watcher, { withPartial = true } = {}): void {
+    if (watcher.isGone) return;
     const running = this.#running;
     if (running !== undefined && withPartial && !this.watchers.has(watcher)) {
       for (const update of partialUpdates(running.partial, running)) watcher.send(this.id, update);

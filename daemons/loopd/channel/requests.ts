@@ -17,7 +17,7 @@ import { AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
 import type { Origin } from '../../../shared/protocol/sessions.ts';
 import { version } from '../../../shared/version.ts';
-import type { Sessions } from '../session/sessions.ts';
+import { isCursor, type Sessions } from '../session/sessions.ts';
 import type { LiveSession, Watcher } from './live-session.ts';
 import type { LiveSessions } from './live-sessions.ts';
 import { promptReply } from './prompt-reply.ts';
@@ -58,7 +58,7 @@ export async function newSession(
 ): Promise<NewSessionResponse> {
   const { id, meta } = await create(originOf(_meta));
   const servers = await tools.take(id, mcpServers);
-  live.get(id).watch(client);
+  await live.with(id, async (one) => one.watch(client));
   return { sessionId: id, _meta: { ...meta, ...servers } };
 }
 
@@ -117,6 +117,8 @@ export async function listSessions(
   { sessions, live }: ChannelParts,
   { cursor, cwd }: ListSessionsRequest,
 ): Promise<ListSessionsResponse> {
+  if (typeof cursor === 'string' && !isCursor(cursor))
+    throw new ParamsError('cursor', 'cursor is none that a list gave as its nextCursor', cursor);
   const page = await sessions.list(typeof cursor === 'string' ? { cursor } : {});
   const listed = page.sessions.map(({ id, title, opening, updatedAt, origin, model, createdAt, bytes }) => {
     const runningTurn = live.known(id)?.runningTurn;

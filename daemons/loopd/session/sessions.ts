@@ -18,6 +18,7 @@ import {
   temporarySuffix,
   type DatedBody,
   type LogOptions,
+  type Mended,
 } from './session-log.ts';
 import { readSummary, type SessionSummary } from './summary.ts';
 
@@ -35,6 +36,8 @@ export class Sessions {
   readonly directory: string;
   readonly #options: LogOptions;
   readonly #open = new Map<string, Promise<Session>>();
+  /** Hears of each log whose end a crash left torn, when it was put right. */
+  onMended: (id: string, mended: Mended) => void = () => {};
   readonly #summaries = new Map<string, { stamp: string; summary: SessionSummary | undefined }>();
 
   constructor(directory: string, options: LogOptions = {}) {
@@ -100,11 +103,15 @@ export class Sessions {
   /** @throws AppError session-unknown, session-damaged, session-write-failed */
   open(id: string): Promise<Session> {
     if (!isSessionId(id)) return Promise.reject(unknown(id));
-    return this.#keep(id, () =>
-      Session.open(this.#path(id), this.#options).catch((error: unknown) => {
+    return this.#keep(id, async () => {
+      try {
+        const session = await Session.open(this.#path(id), this.#options);
+        if (session.log.mended !== undefined) this.onMended(id, session.log.mended);
+        return session;
+      } catch (error) {
         throw error instanceof AppError && error.code === 'session-unknown' ? unknown(id) : error;
-      }),
-    );
+      }
+    });
   }
 
   /** Closes the file; the session stays on the disk. */
@@ -240,6 +247,12 @@ async function* closed(records: Iterable<DatedBody> | AsyncIterable<DatedBody>):
 
 function byAge(a: SessionSummary, b: SessionSummary): number {
   return cursorOf(a) < cursorOf(b) ? 1 : -1;
+}
+
+/** Whether a list may have given it; the session that it names may be gone since. */
+export function isCursor(cursor: string): boolean {
+  const space = cursor.lastIndexOf(' ');
+  return space > 0 && isSessionId(cursor.slice(space + 1));
 }
 
 function cursorOf({ updatedAt, id }: SessionSummary): string {

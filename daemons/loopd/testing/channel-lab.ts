@@ -68,11 +68,25 @@ class FakeMemory implements MemoryCaller {
   readonly updated: string[] = [];
   readonly asked: { method: string; params: Record<string, unknown> }[] = [];
   fault: AppError | 'hangs' | undefined;
+  #block: Promise<void> = Promise.resolve();
+  #onAsked: () => void = () => {};
+
+  /** The next blocks wait until the test lets them go. */
+  holdBlock(): { asked: Promise<void>; release: () => void } {
+    let release = () => {};
+    this.#block = new Promise((resolve) => (release = resolve));
+    const asked = new Promise<void>((resolve) => (this.#onAsked = resolve));
+    return { asked, release };
+  }
 
   call: MemoryCaller['call'] = async (method, params) => {
     this.asked.push({ method, params });
     if (this.fault === 'hangs') return new Promise(() => {});
     if (this.fault !== undefined) throw this.fault;
+    if (method === 'block') {
+      this.#onAsked();
+      await this.#block;
+    }
     return this.#answer(method, params) as never;
   };
 
@@ -117,10 +131,13 @@ interface LabOptions {
   /** A folder of an earlier lab: the daemon starts again. */
   readonly home?: string;
   readonly limits?: Partial<ChannelOptions['limits']>;
+  readonly blockTimeoutMs?: number;
+  /** Hears of sessions that nobody uses any more. */
+  readonly onRelease?: (session: string) => void;
 }
 
 const shippedSystem = new URL('../../../config/system.md', import.meta.url).pathname;
-const blockTimeoutMs = 50;
+const blockTimeoutMsDefault = 50;
 const labsByHome = new Map<string, Lab[]>();
 
 export class Lab {
@@ -135,7 +152,7 @@ export class Lab {
   channel!: Channel;
   server!: ChannelServer;
 
-  private constructor(home: string, { steps = [] }: LabOptions) {
+  private constructor(home: string, { steps = [], blockTimeoutMs = blockTimeoutMsDefault }: LabOptions) {
     this.home = home;
     this.steps = [...steps];
     this.socketPath = join(home, 'loop.sock');
@@ -154,7 +171,7 @@ export class Lab {
     lab.channel = await Channel.open({
       sessions: lab.sessions,
       memory: lab.link,
-      model: lab.#model(),
+      model: lab.#model(options.onRelease),
       deciders: { policy: () => policy, ...broker },
       mcp: new McpServers(options.mcp ?? {}),
       mcpTimes: mcpTimesDefault,
@@ -195,7 +212,7 @@ export class Lab {
     await this.sessions.closeAll();
   }
 
-  #model(): Model {
+  #model(onRelease: (session: string) => void = () => {}): Model {
     return {
       kind: 'openai',
       name: 'scripted',
@@ -208,7 +225,7 @@ export class Lab {
       contextTokens: () => undefined,
       aside: async () => undefined,
       health: async () => ({ state: 'ready', warnings: [] }),
-      release: () => {},
+      release: onRelease,
       close: () => {},
     };
   }
