@@ -13,11 +13,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 /** Where the lab shows the project. */
 const source = '/source';
 const labsd = join(root, 'scripts/device/labsd');
-const lab = {
-  ...process.env,
-  LABSD_NAME: `loopkeep-runbook-${process.pid}`,
-  LABSD_BIND: `${root.replace(/\/$/, '')}:${source}`,
-};
+/** Labs at once: each entry waits more than it works. */
+const labsMax = 2;
 const blockMsMax = 120_000;
 const outputBytesMax = 16 * 1024 * 1024;
 /** What must hold before a fault and after its entry. */
@@ -28,16 +25,48 @@ interface Ran {
   readonly output: string;
 }
 
-function inside(commands: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  const env = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-  return new Promise((resolve) => {
-    execFile(
-      labsd,
-      ['exec', 'env', ...env, 'bash', '-euc', `exec 2>&1; cd /root; ${commands}`],
-      { env: lab, timeout: blockMsMax, maxBuffer: outputBytesMax },
-      (error, stdout) => resolve({ status: error === null ? 0 : Number(error.code ?? 1), output: stdout }),
-    );
-  });
+/** One device under a systemd of its own. */
+class Lab {
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(number: number) {
+    this.#env = {
+      ...process.env,
+      LABSD_NAME: `loopkeep-runbook-${process.pid}-${number}`,
+      LABSD_BIND: `${root.replace(/\/$/, '')}:${source}`,
+    };
+  }
+
+  async up(): Promise<void> {
+    await this.#labsd(['up']);
+    await this.#labsd(['exec', 'dpkg', '--install', `${source}/build/runbook.deb`]);
+  }
+
+  async down(): Promise<void> {
+    await this.#labsd(['down']);
+  }
+
+  inside(commands: string, variables: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const env = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    return this.#run(['exec', 'env', ...env, 'bash', '--norc', '-euc', `exec 2>&1; cd /root; ${commands}`]);
+  }
+
+  async #labsd(args: readonly string[]): Promise<void> {
+    const { status, output } = await this.#run(args);
+    if (status !== 0) throw new Error(`labsd ${args.join(' ')} ended with ${status}\n${output}`);
+  }
+
+  #run(args: readonly string[]): Promise<Ran> {
+    const options = { env: this.#env, timeout: blockMsMax, maxBuffer: outputBytesMax };
+    return new Promise((resolve) => {
+      execFile(labsd, args, options, (error, stdout, stderr) =>
+        resolve({
+          status: error === null ? 0 : Number(error.code ?? 1),
+          output: error === null ? stdout : stdout + stderr,
+        }),
+      );
+    });
+  }
 }
 
 /** The first line that is missing in its place, or a status that is another; undefined where all is as promised. */
@@ -59,13 +88,13 @@ function patternOf(pattern: string): RegExp {
 }
 
 /** What went wrong with one entry, or undefined. */
-async function tryEntry(entry: Entry): Promise<string | undefined> {
-  const reset = await inside(`${source}/scripts/runbook/reset.sh`);
+async function tryEntry(lab: Lab, entry: Entry): Promise<string | undefined> {
+  const reset = await lab.inside(`${source}/scripts/runbook/reset.sh`);
   if (reset.status !== 0) return `the device cannot be reset\n${reset.output}`;
-  const before = await inside(healthy);
+  const before = await lab.inside(healthy);
   if (before.status !== 0) return `not healthy before the fault\n${before.output}`;
   const fault = existsSync(join(root, 'scripts/runbook/faults', `${entry.name}.sh`))
-    ? await inside(`bash ${source}/scripts/runbook/faults/${entry.name}.sh`)
+    ? await lab.inside(`bash ${source}/scripts/runbook/faults/${entry.name}.sh`)
     : { status: 0, output: '' };
   if (fault.status !== 0) return `the fault cannot be caused (${fault.status})\n${fault.output}`;
   const variables = Object.fromEntries(
@@ -75,31 +104,43 @@ async function tryEntry(entry: Entry): Promise<string | undefined> {
     ]),
   );
   for (const block of entry.blocks) {
-    const ran = await inside(block.commands, variables);
+    const ran = await lab.inside(block.commands, variables);
     const wrong = unmet(ran, block);
     if (wrong !== undefined) {
       return `line ${block.line} (${block.section}): ${wrong}\n$ ${block.commands}\n${ran.output}`;
     }
   }
-  const after = await inside(healthy);
+  const after = await lab.inside(healthy);
   return after.status === 0 ? undefined : `not healthy after the entry\n${after.output}`;
 }
 
-function install(): void {
-  const packages = join(root, 'build');
-  execFileSync(join(root, 'scripts/device/build-deb'), ['0-runbook', join(packages, 'runbook.deb')], {
+function buildPackage(): void {
+  execFileSync(join(root, 'scripts/device/build-deb'), ['0-runbook', join(root, 'build/runbook.deb')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  execFileSync(labsd, ['up'], { env: lab, stdio: 'inherit' });
-  execFileSync(labsd, ['exec', 'dpkg', '--install', `${source}/build/runbook.deb`], {
-    env: lab,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+}
+
+/** Takes entries from the queue until it is empty; counts what failed. */
+async function work(lab: Lab, queue: Entry[]): Promise<number> {
+  let failed = 0;
+  await lab.up();
+  try {
+    for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
+      const wrong = await tryEntry(lab, entry);
+      if (wrong !== undefined) failed += 1;
+      process.stdout.write(
+        wrong === undefined ? `ok    ${entry.name}\n` : `FAIL  runbook/${entry.name}.md: ${wrong}\n`,
+      );
+    }
+  } finally {
+    await lab.down();
+  }
+  return failed;
 }
 
 async function main(wanted: readonly string[]): Promise<void> {
   try {
-    execFileSync(labsd, ['can'], { env: lab });
+    execFileSync(labsd, ['can']);
   } catch (error) {
     process.stdout.write(`SKIP runbook: ${String((error as { stdout: Buffer }).stdout).trim()}\n`);
     process.exitCode = process.env['REQUIRE_ALL'] === '1' ? 1 : 0;
@@ -108,21 +149,12 @@ async function main(wanted: readonly string[]): Promise<void> {
   const entries = readEntries(join(root, 'runbook')).filter(
     ({ name }) => wanted.length === 0 || wanted.includes(name),
   );
-  let failed = 0;
-  let commands = 0;
-  try {
-    install();
-    for (const entry of entries) {
-      const wrong = await tryEntry(entry);
-      commands += entry.blocks.length;
-      if (wrong !== undefined) failed += 1;
-      process.stdout.write(
-        wrong === undefined ? `ok    ${entry.name}\n` : `FAIL  runbook/${entry.name}.md: ${wrong}\n`,
-      );
-    }
-  } finally {
-    execFileSync(labsd, ['down'], { env: lab, stdio: 'inherit' });
-  }
+  buildPackage();
+  const queue = [...entries];
+  const labs = Array.from({ length: Math.min(labsMax, queue.length) }, (_, number) => new Lab(number));
+  const failures = await Promise.all(labs.map((lab) => work(lab, queue)));
+  const failed = failures.reduce((sum, count) => sum + count, 0);
+  const commands = entries.reduce((sum, { blocks }) => sum + blocks.length, 0);
   process.stdout.write(
     `runbook: ${entries.length - failed} passed, ${failed} failed; ${commands} blocks of commands typed\n`,
   );
