@@ -71,7 +71,8 @@ export class Client<P extends Protocol> {
     try {
       return (await this.#once(method, sent, timeoutMs)) as Result<P, M>;
     } catch (thrown) {
-      if (thrown instanceof CutOff) throw this.#away(`${this.#path} closed the connection twice`, thrown);
+      if (thrown instanceof CutOff)
+        throw this.#away(`${this.#path} closed the connection twice`, thrown, { cause: 'closed' });
       throw thrown;
     }
   }
@@ -86,7 +87,7 @@ export class Client<P extends Protocol> {
     const until = Date.now() + timeoutMs;
     const timer = new AbortController();
     const late = sleep(timeoutMs, undefined, { signal: timer.signal }).then(() => {
-      throw this.#away(`no answer on ${this.#path} in ${timeoutMs} ms`);
+      throw this.#away(`no answer on ${this.#path} in ${timeoutMs} ms`, undefined, { cause: 'timeout' });
     });
     late.catch(() => undefined);
     const id = (this.#lastId += 1);

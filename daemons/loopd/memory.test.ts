@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { Client } from '../../shared/client.ts';
 import { AppError } from '../../shared/errors.ts';
+import { memorydProtocol } from '../../shared/protocol/memoryd.ts';
 import { MemoryLink, type MemoryCaller } from './memory.ts';
 
 function linkTo(answer: (method: string) => Promise<unknown>, blockTimeoutMs = 1000): MemoryLink {
@@ -25,6 +32,21 @@ test('no block is memory-unavailable whatever the reason, and the cause says whi
   assert.equal(await causeOfNoBlock(linkTo(() => new Promise(() => {}), 5)), 'timeout');
   assert.equal(await causeOfNoBlock(linkTo(() => Promise.resolve({}))), 'no-block-in-reply');
   assert.equal(await causeOfNoBlock(linkTo(() => Promise.reject(new TypeError('bug')))), 'internal');
+});
+
+test('a memoryd that hangs up is told from one that does not answer', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hangs-up-'));
+  const path = join(folder, 'memory.sock');
+  const server = createServer((socket) => socket.on('error', () => {}).destroy()).listen(path);
+  await once(server, 'listening');
+  const client = new Client(path, memorydProtocol, { unavailable: 'memory-unavailable' });
+  t.after(() => {
+    client.close();
+    server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  assert.equal(await causeOfNoBlock(new MemoryLink(client, { blockTimeoutMs: 10_000 })), 'closed');
 });
 
 test('updated never rejects; a lost one is counted', async () => {
