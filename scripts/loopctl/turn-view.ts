@@ -6,6 +6,7 @@ export interface TurnReply {
   stopReason: string;
   _meta?: {
     memory?: { file: string; changed: { before: string | null; after: string | null }[] }[];
+    memory_refused?: { code: string; file?: string }[];
     claimed_save_without_write?: boolean;
     [key: string]: unknown;
   };
@@ -72,6 +73,10 @@ export class TurnView {
         this.#remark(`${after === null ? 'forgot' : 'remembered'} in ${file}.md: ${after ?? before ?? ''}`);
       }
     }
+    for (const { code, file } of _meta?.memory_refused ?? [])
+      this.#remark(
+        `not saved${file === undefined ? '' : ` in ${file}.md`}: ${code} (loopctl explain ${code})`,
+      );
     if (_meta?.claimed_save_without_write === true)
       this.#remark('It says that it saved something, but nothing was written.');
     if (stopReason !== 'end_turn') this.#remark(`(${stopReason})`);

@@ -16,7 +16,7 @@ const step = (text: string, ...names: string[]) =>
     step: 0,
     text,
     finish: 'stop',
-    calls: names.map((name, at) => ({ id: `${name}${at}`, name, arguments: {} })),
+    calls: names.map((name, at) => ({ id: `${name}${at}`, name, arguments: { action: 'add' } })),
   });
 const result = (call: string, text: string, status: 'ok' | 'error' = 'ok') =>
   record({ type: 'result', turn: 1, call, status, text, bytes: text.length });
@@ -48,6 +48,17 @@ test('a refusal that was made good later in the turn is none', () => {
 
   assert.deepEqual(turnReport(refused).memory_refused, [{ code: 'memory-full', file: 'memory' }]);
   assert.equal(turnReport([...refused, result('memory1', saved)]).memory_refused, undefined);
+});
+
+test('a refusal names the file that was meant, and one that comes again and again is told once', () => {
+  const full = JSON.stringify({ error: 'memory-full', message: 'no room' });
+  const records = [
+    step('', 'memory', 'memory'),
+    result('memory0', full, 'error'),
+    result('memory1', full, 'error'),
+  ];
+
+  assert.deepEqual(turnReport(records).memory_refused, [{ code: 'memory-full', file: 'memory' }]);
 });
 
 test('a result that is not whole, or no JSON, does no harm', () => {

@@ -1,6 +1,6 @@
 /** What the end of a turn tells the client besides the answer: what memory was written, or only claimed to be. */
 import { errorKinds, type ErrorCode } from '../../../shared/errors.ts';
-import type { SessionRecord, SessionRecordOf } from '../../../shared/protocol/sessions.ts';
+import type { SessionRecord, SessionRecordOf, ToolCall } from '../../../shared/protocol/sessions.ts';
 import { claimsSave } from './save-claim.ts';
 
 interface MemoryWrite {
@@ -35,7 +35,8 @@ export function turnReport(records: readonly SessionRecord[]): TurnReport {
   let hasOtherEffects = false;
   for (const record of records) {
     if (record.type !== 'result') continue;
-    const name = calls.get(record.call)?.name;
+    const call = calls.get(record.call);
+    const name = call?.name;
     if (name === memoryTool) {
       const reply = replyOf(record);
       const file = typeof reply?.['file'] === 'string' ? reply['file'] : undefined;
@@ -44,7 +45,9 @@ export function turnReport(records: readonly SessionRecord[]): TurnReport {
         memory.push({ file, changed: changed as MemoryWrite['changed'] });
         refused = [];
       } else if (record.status === 'error' && isErrorCode(reply?.['error'])) {
-        refused.push({ code: reply['error'], ...(file === undefined ? {} : { file }) });
+        const meant = file ?? meantFile(call);
+        const refusal = { code: reply['error'], ...(meant === undefined ? {} : { file: meant }) };
+        if (!refused.some((one) => one.code === refusal.code && one.file === meant)) refused.push(refusal);
       }
     } else if (name === 'call_tool' && record.status === 'ok') hasOtherEffects = true;
   }
@@ -54,6 +57,14 @@ export function turnReport(records: readonly SessionRecord[]): TurnReport {
     ...(refused.length > 0 ? { memory_refused: refused } : {}),
     ...(claims ? { claimed_save_without_write: true as const } : {}),
   };
+}
+
+/** The file that a call names, or the one that an `add` goes to without a name. */
+function meantFile(call: ToolCall | undefined): string | undefined {
+  if (call === undefined || typeof call.arguments === 'string') return undefined;
+  const { file, target, action } = call.arguments;
+  const named = file ?? target ?? (action === 'add' ? 'memory' : undefined);
+  return typeof named === 'string' ? named : undefined;
 }
 
 /** Arguments that were wrong are the model's affair and no refusal. */
