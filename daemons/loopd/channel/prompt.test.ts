@@ -103,7 +103,7 @@ test('a write that was refused for good is told at the end of the turn', async (
   const { stopReason, _meta } = await client.prompt(id, 'remember x');
 
   assert.equal(stopReason, 'end_turn');
-  assert.deepEqual(_meta?.['memory_refused'], [{ code: 'memory-full' }]);
+  assert.deepEqual(_meta?.['memory_refused'], [{ code: 'memory-full', file: 'memory' }]);
 });
 
 test('tool calls are told with name, arguments, status and result', async (t) => {
