@@ -18,9 +18,9 @@ export interface Life<T extends SettingsTable> {
   readonly home: Home;
   readonly config: Config<T>;
   readonly log: Log;
-  own<S extends Stoppable>(part: S): S;
+  readonly own: <S extends Stoppable>(part: S) => S;
   /** Called on SIGHUP with the settings as they are then; a file that is wrong keeps the old ones. */
-  onReload(apply: (config: Config<T>) => void): void;
+  readonly onReload: (apply: (config: Config<T>) => void) => void;
   /** Aborted when the daemon begins to stop. */
   readonly stopping: AbortSignal;
 }

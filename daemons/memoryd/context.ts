@@ -16,5 +16,5 @@ export interface MemorydContext extends PlaneContext {
   readonly home: Home;
   readonly startedMs: number;
   /** Connections that are open now. */
-  connections(): number;
+  readonly connections: () => number;
 }

@@ -67,5 +67,9 @@ export async function writeDurably(path: string, bytes: Buffer): Promise<void> {
     throw error;
   }
   const folder = await open(join(path, '..'), 'r');
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }

@@ -5,7 +5,7 @@ import type { RecordRequests, RecordStore } from './records.ts';
 export interface PlaneContext {
   readonly store: RecordStore;
   readonly requests: RecordRequests;
-  nowMs(): number;
+  readonly nowMs: () => number;
   /** Told of each record after it was stored, in the order they were: the index reads on from here. */
   readonly onRecord?: (stored: StoredRecord) => void;
 }

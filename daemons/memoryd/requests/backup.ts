@@ -21,7 +21,7 @@ export interface BackupContext {
   readonly store: Pick<RecordStore, 'snapshot' | 'commit'>;
   readonly home: Pick<Home, 'memory' | 'sessions'>;
   readonly faults: Pick<Faults, 'succeeded' | 'failed'>;
-  nowMs(): number;
+  readonly nowMs: () => number;
 }
 
 /** A piece of records ends behind a key whose checksum says so: an insertion changes the piece it falls into and no other. */
@@ -141,7 +141,7 @@ async function backUpFiles(folder: string, pieces: Pieces): Promise<Record<strin
 /** Logs only grow, so all pieces but a log's last are there since the backup before. */
 async function backUpSessions(folder: string, pieces: Pieces): Promise<Record<string, string[]>> {
   const sessions: Record<string, string[]> = {};
-  for (const name of (await readdir(folder).catch(() => [])).toSorted()) {
+  for (const name of (await readdir(folder).catch((): string[] => [])).toSorted()) {
     const id = name.slice(0, -sessionLogSuffix.length);
     if (!name.endsWith(sessionLogSuffix) || !isSessionId(id)) continue;
     const file = await open(join(folder, name), 'r');
