@@ -152,7 +152,7 @@ function takeRun(text: string, { start, end }: Run, take: Take): void {
         return;
       }
     }
-    const withNumber = numbered.exec(run);
+    const withNumber = isDigit(text.charCodeAt(end - 1)) ? numbered.exec(run) : null;
     if (withNumber !== null) {
       take('whole', start, end);
       take('word', start, start + withNumber[1]!.length);
@@ -160,6 +160,10 @@ function takeRun(text: string, { start, end }: Run, take: Take): void {
     }
   }
   take('word', start, end);
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
 }
 
 function unspacedRun(text: string, start: number, take: Take): number {

@@ -4,6 +4,8 @@ import { IndexDamage } from './damage.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const varintBytesMax = 8;
+/** A length up to this is one byte. */
+const shortMax = 127;
 
 export class ByteWriter {
   #bytes: Uint8Array;
@@ -49,9 +51,26 @@ export class ByteWriter {
   }
 
   string(value: string): void {
+    if (this.#shortAscii(value)) return;
     const bytes = encoder.encode(value);
     this.varint(bytes.length);
     this.bytes(bytes);
+  }
+
+  /** Nearly every term: written in place, where an encoder would make an array for each. @returns whether it was one */
+  #shortAscii(value: string): boolean {
+    const { length } = value;
+    if (length > shortMax) return false;
+    this.#need(length + 1);
+    const at = this.#length + 1;
+    for (let index = 0; index < length; index += 1) {
+      const code = value.charCodeAt(index);
+      if (code > 127) return false;
+      this.#bytes[at + index] = code;
+    }
+    this.#bytes[this.#length] = length;
+    this.#length = at + length;
+    return true;
   }
 
   /** A copy of what was written; the writer starts anew. */
