@@ -161,6 +161,13 @@ export class AcpStream {
     if (message.method !== undefined && !isRequestId(message.id)) {
       return this.#refuse(acpCodes.request, 'Invalid request: "id" must be a string or an integer');
     }
+    if (message.method !== undefined && (message.jsonrpc !== '2.0' || typeof message.method !== 'string')) {
+      return this.#refuse(
+        acpCodes.request,
+        'Invalid request: "jsonrpc" must be "2.0", "method" a string',
+        message,
+      );
+    }
     if (message.method === undefined) {
       // A reply that nobody waits for says nothing.
       if (message.id !== undefined && !this.#asked.delete(message.id)) return;
@@ -169,23 +176,26 @@ export class AcpStream {
     this.#controller?.enqueue(withDefaults(message as AnyRequest));
   }
 
-  #refuse(code: number, message: string): void {
-    this.#write({ jsonrpc: '2.0', id: null, error: { code, message } });
+  /** What never counted as under way: the SDK would answer it without its id, and it would count for ever. */
+  #refuse(code: number, message: string, id: unknown = null): void {
+    this.#send({ jsonrpc: '2.0', id: id as string | number | null, error: { code, message } });
   }
 
   #write(message: AnyMessage): void {
     if (this.#duplex.destroyed || this.#duplex.writableEnded) return;
     const isReply = !('method' in message);
     if (!isReply && 'id' in message) this.#asked.add(message.id);
-    this.#duplex.write(`${JSON.stringify(isReply ? withFields(message) : message)}\n`);
-    if (this.#duplex.writableLength > this.#limits.unreadBytesMax) {
-      this.#duplex.destroy();
-      return;
-    }
-    if (!isReply || message.id === null) return;
+    this.#send(isReply ? withFields(message) : message);
+    if (this.#duplex.destroyed || !isReply || message.id === null) return;
     this.#over(message.id);
     if (this.#waiting.length > 0) this.#work();
     this.#closeWhenAnswered();
+  }
+
+  #send(message: AnyMessage): void {
+    if (this.#duplex.destroyed || this.#duplex.writableEnded) return;
+    this.#duplex.write(`${JSON.stringify(message)}\n`);
+    if (this.#duplex.writableLength > this.#limits.unreadBytesMax) this.#duplex.destroy();
   }
 
   /** A client may end its side after its last request and still read the answers. */
