@@ -165,7 +165,7 @@ export class AcpStream {
       return this.#refuse(
         acpCodes.request,
         'Invalid request: "jsonrpc" must be "2.0", "method" a string',
-        message,
+        message.id,
       );
     }
     if (message.method === undefined) {
