@@ -15,6 +15,11 @@ const headerBytes = 16;
 /** Smooth inverse frequency: how fast common words lose weight (Arora and others, 2017). */
 const commonness = 1e-3;
 
+/** What a word's vector counts in the vector of a text. @param share of all running words. */
+export function rarity(share: number): number {
+  return commonness / (commonness + share);
+}
+
 export interface NearWord {
   readonly term: string;
   readonly cosine: number;
@@ -52,7 +57,7 @@ export class WordVectors {
     for (let word = 0; word < count; word += 1) {
       const scale = view.getFloat32(at + word * 4, true);
       const share = view.getFloat32(at + (count + word) * 4, true);
-      this.#weights[word] = (scale * commonness) / (commonness + share);
+      this.#weights[word] = scale * rarity(share);
     }
     at += count * 8;
     this.#rows = new Int8Array(file, at, count * this.dimensions);
@@ -77,17 +82,14 @@ export class WordVectors {
     return near;
   }
 
-  has(term: string): boolean {
-    return this.#numbers.has(term);
-  }
-
-  /** Adds the weighted vector of a term; a term without one adds nothing. */
-  addTo(sum: Float32Array | Float64Array, term: string, times: number): void {
+  /** Adds the weighted vector of a term. @returns whether there is one. */
+  addTo(sum: Float64Array, term: string, times: number): boolean {
     const number = this.#numbers.get(term);
-    if (number === undefined) return;
+    if (number === undefined) return false;
     const weight = this.#weights[number]! * times;
     const from = number * this.dimensions;
     for (let place = 0; place < this.dimensions; place += 1)
       sum[place]! += this.#rows[from + place]! * weight;
+    return true;
   }
 }

@@ -6,6 +6,7 @@ import { cuesOf } from '../analysis/cues.ts';
 import { passagesOf, type Passage } from '../analysis/passages.ts';
 import { flagsOf, lengthMax, mark, none, sourceOf } from './columns.ts';
 import { keys } from './keys.ts';
+import type { Meanings } from './meanings.ts';
 import { countMax } from './postings.ts';
 import { writeSession, type Session } from './sessions.ts';
 import { writeTailTurn, type TailTurn } from './tail.ts';
@@ -35,7 +36,7 @@ export async function append(
       progress.value === '' ? { type: 'del', key } : { type: 'put', key, value: Buffer.from(progress.value) },
     );
   }
-  const drafts = fresh.flatMap((item) => [...draftsOf(item, facts)]);
+  const drafts = fresh.flatMap((item) => [...draftsOf(item, facts, index.meanings)]);
   const session = drafts.length === 0 ? undefined : sessionFor(index, facts, operations);
   const turns: TailTurn[] = [];
   for (const draft of drafts) {
@@ -117,7 +118,7 @@ function speakerFor(index: TurnIndex, name: string | undefined, operations: Inde
   return number;
 }
 
-function* draftsOf(item: Item, { startedMs }: SessionFacts): Generator<Draft> {
+function* draftsOf(item: Item, { startedMs }: SessionFacts, meanings: Meanings): Generator<Draft> {
   const isSpoken = item.role === 'person' || item.role === 'assistant';
   let continuation = 0;
   for (const passage of passagesOf(item.text)) {
@@ -131,6 +132,7 @@ function* draftsOf(item: Item, { startedMs }: SessionFacts): Generator<Draft> {
       length,
       name: isSpoken ? item.name : undefined,
       terms,
+      meaning: meanings.pack(terms),
     };
     continuation = mark.continuation;
   }

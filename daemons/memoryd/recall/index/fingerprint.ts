@@ -36,7 +36,14 @@ export async function fingerprint(index: TurnIndex): Promise<string> {
     turns[turn] = hashOf(`${place.record} ${place.start}`);
     const { flags, length, atMs, speaker } = columns;
     const name = index.names.nameOf(speaker[turn]!) ?? '';
-    const facts = [flags[turn], length[turn], atMs[turn], name, place.locator].join('\0');
+    const facts = [
+      flags[turn],
+      length[turn],
+      atMs[turn],
+      name,
+      place.locator,
+      index.meanings.packedOf(turn),
+    ].join('\0');
     sums.add(columns.session[turn]!, turns[turn]!, hashOf(facts));
     if (turn % sliceTurns === 0) await setImmediate();
   }

@@ -7,7 +7,7 @@ import { writeSession } from './sessions.ts';
 import { writeTailTurn } from './tail.ts';
 import type { IndexOperation, TurnIndex } from './turn-index.ts';
 import { writeAttributes } from './columns.ts';
-import { pageOperation } from './upkeep.ts';
+import { meaningsOperation, pageOperation } from './upkeep.ts';
 
 /** @returns how many records there were. */
 export async function forgetSession(index: TurnIndex, container: Container): Promise<number> {
@@ -64,6 +64,7 @@ function deathOperations(index: TurnIndex, turns: readonly number[]): IndexOpera
   for (const block of new Set(sealed.map((turn) => Math.floor(turn / blockTurns)))) {
     const value = writeAttributes(index.columns, block * blockTurns, (block + 1) * blockTurns);
     operations.push({ type: 'put', key: keys.attributes(block), value });
+    operations.push(meaningsOperation(index, block));
   }
   for (const page of new Set(sealed.map((turn) => Math.floor(turn / pageTurns)))) {
     operations.push(pageOperation(index, page));
@@ -75,7 +76,7 @@ function deathOperations(index: TurnIndex, turns: readonly number[]): IndexOpera
 }
 
 /** Only its place in the numbering is kept. */
-function deadTurn({ columns }: TurnIndex, turn: number): Uint8Array {
+function deadTurn({ columns, meanings }: TurnIndex, turn: number): Uint8Array {
   return writeTailTurn({
     session: columns.session[turn]!,
     flags: columns.flags[turn]!,
@@ -86,5 +87,6 @@ function deadTurn({ columns }: TurnIndex, turn: number): Uint8Array {
     start: 0,
     locator: '',
     terms: new Map(),
+    meaning: meanings.packedOf(turn),
   });
 }

@@ -7,7 +7,7 @@ import { keys } from './keys.ts';
  * `layout` counts changes of keys and values, `analysis` changes of how text becomes terms. To change either: raise
  * its number. The index is derived, so there is nothing to migrate.
  */
-export const format = { layout: 1, analysis: 2 } as const;
+export const format = { layout: 2, analysis: 2 } as const;
 
 /** The index was written by another version of this program. */
 export class OtherFormat extends IndexDamage {}

@@ -5,11 +5,12 @@
  *   a<block>                 attributes of 4,096 turns, column by column        when the block is sealed
  *   c<key>                   the caller's progress                              with each append
  *   d<page>                  where the texts of 256 turns lie                   when the block is sealed
- *   m<name>                  format, segments, mean vector, forgetting to finish   with what it describes
+ *   m<name>                  format, segments, forgetting to finish                with what it describes
  *   n<name>                  a speaker's name                                   once
  *   s<session>               a session: kind, id, origin, start                 once
  *   t<segment><term>         postings of a term in a segment                    when a segment is sealed or merged
  *   v<segment>               the words of a segment, with their counts          likewise
+ *   w<block>                 what the turns of a block mean, packed             when the block is sealed
  *   x<turn>                  a turn that is in no block yet, with its terms     with each append
  *
  * Numbers are written in a base of which the digits sort as ASCII does, so keys sort as the numbers do.
@@ -21,7 +22,7 @@ const base = digits.length;
 const segmentDigits = 4;
 const numberDigits = 6;
 
-export const metaNames = { format: 'format', manifest: 'manifest', mean: 'mean', forgot: 'forgot' } as const;
+export const metaNames = { format: 'format', manifest: 'manifest', forgot: 'forgot' } as const;
 
 export const keys = {
   attributes: (block: number) => `a${sortable(block, numberDigits)}`,
@@ -32,6 +33,7 @@ export const keys = {
   session: (session: number) => `s${sortable(session, numberDigits)}`,
   postings: (segment: number, term: string) => `t${sortable(segment, segmentDigits)}${term}`,
   words: (segment: number) => `v${sortable(segment, segmentDigits)}`,
+  meanings: (block: number) => `w${sortable(block, numberDigits)}`,
   turn: (turn: number) => `x${sortable(turn, numberDigits)}`,
 };
 
@@ -49,6 +51,7 @@ export const ranges = {
   names: prefixed('n'),
   sessions: prefixed('s'),
   allPostings: prefixed('t'),
+  meanings: prefixed('w'),
   turns: prefixed('x'),
   progress: (prefix: string): KeyRange => ({ gte: `c${prefix}`, lt: after(`c${prefix}`) }),
   postings: (segment: number): KeyRange => ({

@@ -28,12 +28,6 @@ export class PostingList {
     for (let at = 0; at < length; at += 1) this.add(other!.turns[at]!, other!.counts[at]!);
   }
 
-  copy(): PostingList {
-    const copy = new PostingList(Math.max(1, this.length));
-    copy.addAll(this);
-    return copy;
-  }
-
   #grow(): void {
     const turns = new Uint32Array(this.length * 2);
     const counts = new Uint8Array(this.length * 2);

@@ -19,13 +19,21 @@ export function containerKey({ kind, id }: Container): string {
   return `${kind}\0${id}`;
 }
 
+export const sessionOrigins = [
+  'person',
+  'run',
+  'schedule',
+  'agent',
+] as const satisfies SessionFacts['origin'][];
+
 export class Sessions {
   readonly #all: Session[] = [];
   readonly #byName = new Map<string, Session>();
   /** Terms of all live turns of all sessions with any. */
   length = 0;
-  /** Of each session by number, where a loop over many wants it. */
+  /** Of each session by number, where a loop over many wants them: terms, and place in `sessionOrigins`. */
   lengths = new Float64Array(64);
+  origins = new Uint8Array(64);
   /** Sessions with a live turn. */
   count = 0;
 
@@ -47,11 +55,8 @@ export class Sessions {
     const facts = { kind, id, origin, startedMs };
     const session = { ...facts, number: this.#all.length, last: none, turns: 0, length: 0, isForgotten };
     this.#all.push(session);
-    if (this.#all.length > this.lengths.length) {
-      const grown = new Float64Array(this.lengths.length * 2);
-      grown.set(this.lengths);
-      this.lengths = grown;
-    }
+    if (this.#all.length > this.lengths.length) this.#grow();
+    this.origins[session.number] = sessionOrigins.indexOf(origin);
     if (!isForgotten) this.#byName.set(containerKey(session), session);
     return session;
   }
@@ -77,6 +82,15 @@ export class Sessions {
   forget(session: Session): void {
     session.isForgotten = true;
     this.#byName.delete(containerKey(session));
+  }
+
+  #grow(): void {
+    const lengths = new Float64Array(this.lengths.length * 2);
+    const origins = new Uint8Array(lengths.length);
+    lengths.set(this.lengths);
+    origins.set(this.origins);
+    this.lengths = lengths;
+    this.origins = origins;
   }
 
   *[Symbol.iterator](): Iterator<Session> {

@@ -1,12 +1,15 @@
 /** The turns that are in no block yet: in memory for searching, and one key each on disk for the next start. */
 import { ByteReader, ByteWriter } from './bytes.ts';
 import type { Turn } from './columns.ts';
+import { IndexDamage } from './damage.ts';
 import type { Place } from './places.ts';
 import { PostingList } from './postings.ts';
 
 /** A turn with all that a restart needs to index it again. */
 export interface TailTurn extends Turn, Place {
   readonly terms: ReadonlyMap<string, number>;
+  /** Packed; see `Meanings`. */
+  readonly meaning: Uint8Array;
 }
 
 export class Tail {
@@ -82,6 +85,8 @@ export function writeTailTurn(turn: TailTurn): Uint8Array {
     bytes.string(term);
     bytes.byte(count);
   }
+  bytes.varint(turn.meaning.length);
+  bytes.bytes(turn.meaning);
   return bytes.take();
 }
 
@@ -99,5 +104,7 @@ export function readTailTurn(value: Uint8Array): TailTurn {
   };
   const terms = new Map<string, number>();
   for (let left = bytes.varint(); left > 0; left -= 1) terms.set(bytes.string(), bytes.byte());
-  return { ...turn, terms };
+  const meaning = bytes.bytes(bytes.varint());
+  if (!bytes.done) throw new IndexDamage('a turn goes on after its end');
+  return { ...turn, terms, meaning };
 }

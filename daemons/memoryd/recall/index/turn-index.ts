@@ -1,24 +1,18 @@
 /** The turns of all sessions as the engine holds them: opened, appended to, and read by term. What a batch says is on disk is also in memory, and nothing else. */
 import type { WordVectors } from '../analysis/word-vectors.ts';
-import type { Engine, Operation, Snapshot } from '../../store/engine.ts';
+import type { Engine, Operation } from '../../store/engine.ts';
 import { Columns, mark, none, readAttributes, type Turn } from './columns.ts';
 import { IndexDamage } from './damage.ts';
 import { keys, numberOfKey, ranges, segmentOfKey, type KeyRange } from './keys.ts';
-import {
-  blockTurns,
-  emptyManifest,
-  readManifest,
-  sealedTurns,
-  type Manifest,
-  type Segment,
-} from './manifest.ts';
+import { blockTurns, emptyManifest, readManifest, sealedTurns, type Manifest } from './manifest.ts';
 import { pageTurns, readPage, type Place } from './places.ts';
 import { PostingList, readPostings } from './postings.ts';
+import { Participants } from './participants.ts';
 import { readSession, Sessions } from './sessions.ts';
 import { SpeakerNames } from './speaker-names.ts';
 import { readTailTurn, Tail, type TailTurn } from './tail.ts';
 import { readWords, Vocabulary } from './vocabulary.ts';
-import { MeanVector } from './mean-vector.ts';
+import { Meanings } from './meanings.ts';
 import { checkFormat } from './format.ts';
 
 type IndexEngine = Engine<Uint8Array>;
@@ -32,7 +26,8 @@ export class TurnIndex {
   readonly columns = new Columns();
   readonly sessions = new Sessions();
   readonly names = new SpeakerNames();
-  readonly mean: MeanVector;
+  readonly participants = new Participants();
+  readonly meanings: Meanings;
   manifest: Manifest = emptyManifest;
   tail = new Tail(0);
   #vocabulary: Promise<Vocabulary> | undefined;
@@ -54,7 +49,7 @@ export class TurnIndex {
 
   private constructor(engine: IndexEngine, vectors: WordVectors) {
     this.engine = engine;
-    this.mean = new MeanVector(vectors);
+    this.meanings = new Meanings(vectors);
   }
 
   /** Puts a turn that the disk holds into memory. */
@@ -62,7 +57,9 @@ export class TurnIndex {
     const isDead = (turn.flags & mark.dead) !== 0;
     const session = this.sessions.at(turn.session);
     const number = this.columns.add(turn, session.last);
-    if (!isDead) this.sessions.counted(session, { number, length: turn.length });
+    if (isDead) return number;
+    this.sessions.counted(session, { number, length: turn.length });
+    this.participants.add(turn.speaker, turn.session);
     return number;
   }
 
@@ -70,7 +67,7 @@ export class TurnIndex {
   addToTail(turn: TailTurn): number {
     const number = this.add(turn);
     this.tail.add(turn);
-    this.mean.add(turn.terms);
+    this.meanings.add(turn.meaning);
     if (this.#loadedVocabulary !== undefined) {
       for (const term of turn.terms.keys()) this.#loadedVocabulary.add(term, 1);
     }
@@ -86,6 +83,7 @@ export class TurnIndex {
       const session = this.sessions.at(columns.session[turn]!);
       this.sessions.uncounted(session, { number: turn, length: columns.length[turn]!, before });
       columns.kill(turn);
+      this.meanings.kill(turn);
     }
   }
 
@@ -131,9 +129,27 @@ export class TurnIndex {
     return this.#vocabulary;
   }
 
-  /** The index as it is at this moment, whatever is appended, sealed or merged while it is read. */
-  view(): IndexView {
-    return new IndexView(this.engine.snapshot(), this.manifest.segments, this.tail);
+  /**
+   * Postings by term. Without a pause, so nothing is sealed or merged in between; the values are few and small, and a
+   * hop to the thread pool and back would cost more than reading them.
+   * @param damaged told of each list that cannot be read; what remains is answered with.
+   */
+  postings(terms: readonly string[], damaged: (error: unknown) => void): Map<string, PostingList> {
+    const lists = new Map<string, PostingList>();
+    for (const term of terms) {
+      const list = new PostingList();
+      for (const segment of this.manifest.segments) {
+        try {
+          const value = this.engine.get(keys.postings(segment.id, term));
+          if (value !== undefined) readPostings(value, segment, list);
+        } catch (error) {
+          damaged(error);
+        }
+      }
+      list.addAll(this.tail.postingsOf(term));
+      lists.set(term, list);
+    }
+    return lists;
   }
 
   async dropRange(range: KeyRange): Promise<void> {
@@ -172,7 +188,19 @@ export class TurnIndex {
     if (this.columns.count !== sealedTurns(this.manifest)) {
       throw new IndexDamage('the blocks and the segments hold different turns');
     }
-    this.mean.load(this.engine.get(keys.meta('mean')));
+    await this.#loadMeanings(block);
+  }
+
+  async #loadMeanings(blocks: number): Promise<void> {
+    let block = 0;
+    for await (const page of this.engine.range(ranges.meanings)) {
+      for (const [key, value] of page) {
+        if (numberOfKey(key) !== block) throw new IndexDamage('a block of vectors is missing');
+        this.meanings.addBlock(value, blockTurns);
+        block += 1;
+      }
+    }
+    if (block !== blocks) throw new IndexDamage('there are more or fewer blocks of vectors than of turns');
   }
 
   async #loadTail(): Promise<void> {
@@ -218,48 +246,5 @@ export class TurnIndex {
       this.#loadedVocabulary = vocabulary;
       return vocabulary;
     }
-  }
-}
-
-/** Postings by term, at one moment. */
-export class IndexView {
-  readonly #snapshot: Snapshot<Uint8Array>;
-  readonly #segments: readonly Segment[];
-  readonly #tail: Tail;
-
-  constructor(snapshot: Snapshot<Uint8Array>, segments: readonly Segment[], tail: Tail) {
-    this.#snapshot = snapshot;
-    this.#segments = segments;
-    this.#tail = tail;
-  }
-
-  /** @param damaged told of each list that cannot be read; what remains is answered with. */
-  async postings(
-    terms: readonly string[],
-    damaged: (error: unknown) => void,
-  ): Promise<Map<string, PostingList>> {
-    const tails = terms.map((term) => this.#tail.postingsOf(term)?.copy());
-    const wanted = terms.flatMap((term) => this.#segments.map(({ id }) => keys.postings(id, term)));
-    const values = await this.#snapshot.getMany(wanted);
-    const lists = new Map<string, PostingList>();
-    for (const [number, term] of terms.entries()) {
-      const list = new PostingList();
-      for (const [at, segment] of this.#segments.entries()) {
-        const value = values[number * this.#segments.length + at];
-        if (value === undefined) continue;
-        try {
-          readPostings(value, segment, list);
-        } catch (error) {
-          damaged(error);
-        }
-      }
-      list.addAll(tails[number]);
-      lists.set(term, list);
-    }
-    return lists;
-  }
-
-  close(): Promise<void> {
-    return this.#snapshot.close();
   }
 }

@@ -70,7 +70,6 @@ async function seal(index: TurnIndex, exclusive: Exclusive): Promise<void> {
       [
         ...manifestOperations(manifest, { id, words }),
         ...blockOperations(index, range),
-        { type: 'put', key: keys.meta('mean'), value: index.mean.save() },
         ...turnsOf(range).map((turn) => ({ type: 'del' as const, key: keys.turn(turn) })),
       ],
       { sync: false },
@@ -90,11 +89,17 @@ export function blockOperations(index: TurnIndex, { first, end }: TurnRange): In
   for (let turn = first; turn < end; turn += blockTurns) {
     const value = writeAttributes(index.columns, turn, turn + blockTurns);
     operations.push({ type: 'put', key: keys.attributes(turn / blockTurns), value });
+    operations.push(meaningsOperation(index, turn / blockTurns));
   }
   for (let turn = first; turn < end; turn += pageTurns) {
     operations.push(pageOperation(index, turn / pageTurns));
   }
   return operations;
+}
+
+export function meaningsOperation({ meanings }: TurnIndex, block: number): IndexOperation {
+  const value = meanings.block(block * blockTurns, (block + 1) * blockTurns);
+  return { type: 'put', key: keys.meanings(block), value };
 }
 
 /** The places of one page without those of the dead. */

@@ -5,17 +5,16 @@ import { fold } from '../analysis/fold.ts';
 import { mark } from '../index/columns.ts';
 import type { TurnIndex } from '../index/turn-index.ts';
 import type { Item, Texts, Wanted } from '../item.ts';
-import type { ReadTurn } from '../ranking/second-stage.ts';
 
-/** Analysed turns kept for the next query: about a kilobyte each. */
-const analysedMax = 8_192;
+/** Turns whose terms are kept for the next query: about half a kilobyte each. */
+const sequencesMax = 4_096;
 /** A longer record is not read for ranking, only to be shown: its passages are ranked by the index alone. */
 const rankedPassagesMax = 64;
 
 export class ReadBack {
   readonly #index: TurnIndex;
   readonly #texts: Texts;
-  readonly #analysed = new Map<number, ReadTurn>();
+  readonly #sequences = new Map<number, readonly string[]>();
 
   constructor(index: TurnIndex, texts: Texts) {
     this.#index = index;
@@ -37,22 +36,24 @@ export class ReadBack {
     return items;
   }
 
-  /** Terms and meaning of turns, as far as they can be read; turns of very long records are left out. */
-  async analysed(turns: Iterable<number>): Promise<Map<number, ReadTurn>> {
-    const found = new Map<number, ReadTurn>();
+  /** The terms of turns in order, as far as they can be read; turns of very long records are left out. */
+  async sequences(turns: Iterable<number>): Promise<Map<number, readonly string[]>> {
+    const found = new Map<number, readonly string[]>();
     const missing: number[] = [];
     for (const turn of turns) {
-      const known = this.#analysed.get(turn);
+      const known = this.#sequences.get(turn);
       if (known !== undefined) found.set(turn, known);
       else if (!this.#isVeryLong(turn)) missing.push(turn);
     }
     const items = await this.items(missing);
     for (const [turn, item] of items) {
-      const read = this.#analyse(turn, item);
-      found.set(turn, read);
-      const oldest = this.#analysed.keys().next();
-      if (this.#analysed.size >= analysedMax && !oldest.done) this.#analysed.delete(oldest.value);
-      this.#analysed.set(turn, read);
+      const sequence = tokensOf(fold(this.passageText(turn, item)))
+        .filter(({ kind }) => kind !== 'whole' && kind !== 'single')
+        .map(({ term }) => term);
+      found.set(turn, sequence);
+      const oldest = this.#sequences.keys().next();
+      if (this.#sequences.size >= sequencesMax && !oldest.done) this.#sequences.delete(oldest.value);
+      this.#sequences.set(turn, sequence);
     }
     return found;
   }
@@ -81,7 +82,7 @@ export class ReadBack {
 
   /** Nothing of what is gone now is kept. */
   forgetAll(): void {
-    this.#analysed.clear();
+    this.#sequences.clear();
   }
 
   async #readSession(session: number, turns: readonly number[], into: Map<number, Item>): Promise<void> {
@@ -106,16 +107,6 @@ export class ReadBack {
       const redacted = { ...item, text: redactSecrets(item.text).toWellFormed() };
       for (const turn of wanted[at]?.turns ?? []) into.set(turn, redacted);
     }
-  }
-
-  #analyse(turn: number, item: Item): ReadTurn {
-    const tokens = tokensOf(fold(this.passageText(turn, item)));
-    const terms = new Map<string, number>();
-    for (const { term } of tokens) terms.set(term, (terms.get(term) ?? 0) + 1);
-    return {
-      sequence: tokens.filter(({ kind }) => kind !== 'whole' && kind !== 'single').map(({ term }) => term),
-      vector: this.#index.mean.vectorOf(terms),
-    };
   }
 
   #isVeryLong(turn: number): boolean {

@@ -6,6 +6,7 @@ import type { TurnIndex } from '../index/turn-index.ts';
 import { Best, type Scored } from '../ranking/best.ts';
 import { dateHintOf } from '../ranking/date-hint.ts';
 import { expansionsOf } from '../ranking/expansion.ts';
+import { framingTerms } from '../ranking/framing-words.ts';
 import { FirstStage, idfOf, type ScoredTerm } from '../ranking/first-stage.ts';
 import { meaningScore, pairScore } from '../ranking/second-stage.ts';
 import type { NamedSpeakers } from '../ranking/speakers.ts';
@@ -60,22 +61,14 @@ export class Search {
     const turns = Math.max(1, index.columns.live);
     const { terms, isCut } = mostTelling(asked.question.terms, (term) => vocabulary.countOf(term), turns);
     const expansions = expansionsOf(terms, { vectors, vocabulary, turns });
-    const view = index.view();
-    let lists: Map<string, PostingList>;
-    try {
-      const wanted = [
-        ...new Set([...terms, ...expansions.map(({ term }) => term), ...asked.question.phraseTerms]),
-      ];
-      lists = await view.postings(wanted, asked.damaged);
-    } finally {
-      await view.close();
-    }
+    const wanted = [...terms, ...expansions.map(({ term }) => term), ...asked.question.phraseTerms];
+    const lists = index.postings([...new Set(wanted)], asked.damaged);
     const scored = (term: string, weight: number, isOwn: boolean): ScoredTerm => {
       const postings = lists.get(term) ?? new PostingList(1);
       return { postings, weight, isOwn, idf: idfOf(turns, postings.length) };
     };
     const all = [
-      ...terms.map((term) => scored(term, 1, true)),
+      ...terms.map((term) => scored(term, framingTerms.has(term) ? weights.framing : 1, true)),
       ...expansions.map(({ term, weight }) => scored(term, weight, false)),
     ];
     const idfs = new Map([...lists].map(([term, list]) => [term, idfOf(turns, list.length)]));
@@ -102,7 +95,7 @@ export class Search {
     const own = terms.slice(0, ownCount);
     const unit = (1 + weights.saturation) * own.reduce((sum, { idf, weight }) => sum + idf * weight, 0) || 1;
     const offsetMs = zoneOffsetMs(timeZone, nowMs());
-    const factors = turnFactors(columns, sessions, {
+    const factors = turnFactors(index, {
       cue: asked.question.cue,
       speakers: asked.speakers.numbers,
       hint: dateHintOf(asked.question.text, new Date(nowMs() + offsetMs)),
@@ -138,42 +131,41 @@ export class Search {
   }
 
   async #second(asked: Asked, first: First, idfs: ReadonlyMap<string, number>): Promise<Scored[]> {
-    const { index, readBack } = this.#equipment;
-    const { columns } = index;
+    const { index } = this.#equipment;
+    const order = orderOf('relevance', index.columns.atMs);
     const near = first.best.slice(0, weights.rerankTurns);
-    const wanted = new Set(near.flatMap(({ turn }) => [turn, ...this.#neighbours(turn)]));
-    const read = await readBack.analysed(wanted);
-    const { sequence } = asked.question;
-    const meaning = index.mean.vectorOf(new Map(sequence.map((term) => [term, 1])));
-    const reranked = near.map(({ turn, score }) => {
-      const own = read.get(turn);
-      if (own === undefined || columns.isDead(turn)) return { turn, score };
-      const pairs = pairScore(sequence, own.sequence, (term) => idfs.get(term) ?? 0);
-      const likeness =
-        meaning === undefined ? 0 : meaningScore(turn, meaning, { columns, read: (at) => read.get(at) });
-      const added = (weights.pairs * pairs) / first.unit + weights.meaning * likeness;
-      return {
-        turn,
-        score: score + added * first.factors.session[columns.session[turn]!]! * first.factors.turn(turn),
-      };
-    });
-    const order = orderOf('relevance', columns.atMs);
-    return [...reranked.toSorted(order), ...first.best.slice(weights.rerankTurns)];
+    const meant = this.#withMeaning(asked, first, near).toSorted(order);
+    const read = await this.#withPairs(asked, first, { turns: meant.slice(0, weights.readTurns), idfs });
+    const rest = [...meant.slice(weights.readTurns), ...first.best.slice(weights.rerankTurns)];
+    return [...read.toSorted(order), ...rest];
   }
 
-  /** As far as likeness of meaning looks. */
-  #neighbours(turn: number): number[] {
-    const { before, after } = this.#equipment.index.columns;
-    const found: number[] = [];
-    for (let at = before[turn]!, left = weights.meaningBefore.length; at >= 0 && left > 0; left -= 1) {
-      found.push(at);
-      at = before[at]!;
-    }
-    for (let at = after[turn]!, left = weights.meaningAfter.length; at >= 0 && left > 0; left -= 1) {
-      found.push(at);
-      at = after[at]!;
-    }
-    return found;
+  #withMeaning({ question }: Asked, { factors }: First, turns: readonly Scored[]): Scored[] {
+    const { columns, meanings } = this.#equipment.index;
+    const likeness = meanings.likenessTo(new Map(question.sequence.map((term) => [term, 1])));
+    if (likeness === undefined) return [...turns];
+    return turns.map(({ turn, score }) => {
+      const added = weights.meaning * meaningScore(turn, columns, likeness);
+      return { turn, score: score + factors.full(turn, added * factors.session(columns.session[turn]!), 0) };
+    });
+  }
+
+  async #withPairs(
+    { question }: Asked,
+    { factors, unit }: First,
+    { turns, idfs }: { turns: readonly Scored[]; idfs: ReadonlyMap<string, number> },
+  ): Promise<Scored[]> {
+    const { index, readBack } = this.#equipment;
+    const { columns } = index;
+    if (question.sequence.length < 2) return [...turns];
+    const sequences = await readBack.sequences(turns.map(({ turn }) => turn));
+    return turns.map(({ turn, score }) => {
+      const sequence = sequences.get(turn);
+      if (sequence === undefined || columns.isDead(turn)) return { turn, score };
+      const pairs = pairScore(question.sequence, sequence, (term) => idfs.get(term) ?? 0);
+      const added = (weights.pairs * pairs) / unit;
+      return { turn, score: score + factors.full(turn, added * factors.session(columns.session[turn]!), 0) };
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Terms that the query does not hold but may mean: nearest words, and words spelt alike where a term is hardly known. */
 import type { WordVectors } from '../analysis/word-vectors.ts';
 import { isSpellable, type Vocabulary } from '../index/vocabulary.ts';
-import { idfOf } from './first-stage.ts';
+import { idfOf, isCommon } from './first-stage.ts';
 import { weights } from './weights.ts';
 
 export interface Expansion {
@@ -18,8 +18,7 @@ export function expansionsOf(
   const offer = (term: string, weight: number) => {
     const holding = vocabulary.countOf(term);
     if (own.has(term) || holding === 0) return;
-    const isLarge = turns > weights.expansionShareFromTurns;
-    if (isLarge && holding > turns * weights.expansionShareMax) return;
+    if (isCommon(holding, turns)) return;
     found.set(term, Math.max(found.get(term) ?? 0, weight));
   };
   for (const term of terms) {

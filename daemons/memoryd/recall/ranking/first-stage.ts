@@ -31,6 +31,11 @@ export function idfOf(turns: number, holding: number): number {
   return Math.log(1 + (turns - holding + 0.5) / (holding + 0.5));
 }
 
+/** What is said in a large share of a large index says too little for what it costs to look for it far around. */
+export function isCommon(holding: number, turns: number): boolean {
+  return turns > weights.commonFromTurns && holding > turns * weights.commonShare;
+}
+
 /** The arrays that one query needs, kept for the next: about 10 bytes a turn. Used by one query at a time, without a pause in between. */
 export class FirstStage {
   /** Sum over the terms, for each turn. */
@@ -62,17 +67,19 @@ export class FirstStage {
     const { score, sessionScore, touched, touchedCount } = this;
     const { session } = columns;
     const heads = new RecordHeads(columns);
+    let { scoreMin } = into;
     const longRecords = new Map<number, Scored>();
     for (let at = 0; at < touchedCount; at += 1) {
       const turn = touched[at]!;
       const inSession = session[turn]!;
       const plain =
-        ((score[turn]! + weights.session * sessionScore[inSession]!) / unit) * factors.session[inSession]!;
-      if (plain * factors.max < into.scoreMin || !passes(turn)) continue;
-      const full = plain * factors.turn(turn);
-      if (full < into.scoreMin) continue;
+        ((score[turn]! + weights.session * sessionScore[inSession]!) / unit) * factors.session(inSession);
+      if (plain * factors.max < scoreMin || !passes(turn)) continue;
+      const full = factors.full(turn, plain, scoreMin);
+      if (full < scoreMin) continue;
       if (!isOneOfRecord || !heads.isPart(turn)) {
         into.add({ turn, score: full });
+        scoreMin = into.scoreMin;
         continue;
       }
       const head = heads.of(turn);
@@ -87,9 +94,10 @@ export class FirstStage {
     const { before, after, flags } = columns;
     const counts = this.#counts;
     const near = this.#near;
-    const { fromBefore, fromAfter, fromQuestion, expansionReach } = weights;
-    const backward = isOwn ? fromAfter.length : expansionReach;
-    const forward = isOwn ? fromBefore.length : expansionReach;
+    const { fromBefore, fromAfter, fromQuestion, nearReach } = weights;
+    const isFar = isOwn && !isCommon(postings.length, columns.live);
+    const backward = isFar ? fromAfter.length : nearReach;
+    const forward = isFar ? fromBefore.length : nearReach;
     let nearCount = 0;
     const give = (turn: number, share: number) => {
       if (counts[turn] === 0) near[nearCount++] = turn;

@@ -1,13 +1,6 @@
-/** What a look at the texts themselves adds to the first score of the best turns. */
+/** What meaning, and a look at the texts themselves, add to the first score of the best turns. */
 import { none, type Columns } from '../index/columns.ts';
-import { dot } from '../index/mean-vector.ts';
 import { weights } from './weights.ts';
-
-/** A turn's terms in order, and what it means. */
-export interface ReadTurn {
-  readonly sequence: readonly string[];
-  readonly vector: Float32Array | undefined;
-}
 
 /** Neighbours in the query that are neighbours in the turn, saturated like counts. */
 export function pairScore(
@@ -30,15 +23,7 @@ export function pairScore(
 }
 
 /** Likeness of the turn and its neighbours to the query, by what their words mean. */
-export function meaningScore(
-  turn: number,
-  query: Float32Array,
-  { columns, read }: { columns: Columns; read: (turn: number) => ReadTurn | undefined },
-): number {
-  const likeness = (neighbour: number) => {
-    const vector = read(neighbour)?.vector;
-    return vector === undefined ? 0 : dot(vector, query);
-  };
+export function meaningScore(turn: number, columns: Columns, likeness: (turn: number) => number): number {
   let score = likeness(turn);
   let neighbour = turn;
   for (const share of weights.meaningBefore) {

@@ -1,5 +1,6 @@
 /** Who a query speaks of: people named as speakers of a channel, or the person and the assistant of the device. */
-import type { Columns } from '../index/columns.ts';
+import type { Participants } from '../index/participants.ts';
+import type { Sessions } from '../index/sessions.ts';
 import type { SpeakerNames } from '../index/speaker-names.ts';
 import { fold } from '../analysis/fold.ts';
 import { writtenWords } from '../analysis/analyse.ts';
@@ -38,25 +39,16 @@ export function namedSpeakers(query: string, names: SpeakerNames): NamedSpeakers
 
 /** For each session the factor by which its turns count: a named person's sessions are the more telling the fewer they are. */
 export function participation(
-  columns: Columns,
   speakers: ReadonlySet<number>,
-  sessions: { total: number; count: number },
-): Float32Array {
+  { participants, sessions }: { participants: Participants; sessions: Sessions },
+): Float32Array | undefined {
+  if (speakers.size === 0) return undefined;
   const factors = new Float32Array(sessions.total).fill(1);
   for (const speaker of speakers) {
-    const present = new Uint8Array(sessions.total);
-    let presentCount = 0;
-    for (let turn = 0; turn < columns.count; turn += 1) {
-      if (columns.speaker[turn] !== speaker) continue;
-      const session = columns.session[turn]!;
-      if (present[session] === 0) presentCount += 1;
-      present[session] = 1;
-    }
-    if (presentCount === 0) continue;
-    const factor = 1 + weights.participant * Math.log2(sessions.count / presentCount);
-    for (let session = 0; session < present.length; session += 1) {
-      if (present[session] === 1) factors[session] = Math.max(factors[session]!, factor);
-    }
+    const present = new Set(participants.of(speaker).filter((session) => sessions.at(session).turns > 0));
+    if (present.size === 0) continue;
+    const factor = 1 + weights.participant * Math.log2(Math.max(1, sessions.count / present.size));
+    for (const session of present) factors[session] = Math.max(factors[session]!, factor);
   }
   return factors;
 }

@@ -1,7 +1,7 @@
 /** What a turn's score is multiplied by for what is known of it besides its terms: who speaks, when, and how. */
 import { cue } from '../analysis/cues.ts';
-import type { Columns } from '../index/columns.ts';
-import type { Sessions } from '../index/sessions.ts';
+import { sessionOrigins } from '../index/sessions.ts';
+import type { TurnIndex } from '../index/turn-index.ts';
 import { dateNearness, type DateHint } from './date-hint.ts';
 import { participation } from './speakers.ts';
 import { weights } from './weights.ts';
@@ -16,32 +16,53 @@ export interface AskedOf {
 }
 
 export interface TurnFactors {
-  /** By session. */
-  readonly session: Float32Array;
-  /** Of the turn alone; never above `max`. */
-  turn(turn: number): number;
+  session(session: number): number;
+  /**
+   * The plain score times the factors of the turn itself. What is sure to stay below `scoreMin` may come back as
+   * anything below it.
+   */
+  full(turn: number, plain: number, scoreMin: number): number;
+  /** No turn's factors are above this. */
   readonly max: number;
 }
 
-export function turnFactors(columns: Columns, sessions: Sessions, asked: AskedOf): TurnFactors {
+export function turnFactors(
+  { columns, sessions, participants }: Pick<TurnIndex, 'columns' | 'sessions' | 'participants'>,
+  asked: AskedOf,
+): TurnFactors {
   const { flags, speaker, atMs } = columns;
-  const { cue: askedCue, speakers, hint, zoneOffsetMs } = asked;
-  const session = participation(columns, speakers, { total: sessions.total, count: sessions.count });
-  for (const { number, origin } of sessions) session[number]! *= weights.origin[origin];
+  const { cue: askedCue, speakers, hint } = asked;
+  const nearness = nearnessByDay(asked);
+  const dateMax = 1 + weights.date;
+  const parts = participation(speakers, { participants, sessions });
+  const ofOrigin = sessionOrigins.map((origin) => weights.origin[origin]);
   return {
-    session,
+    session: (session) => (parts?.[session] ?? 1) * ofOrigin[sessions.origins[session]!]!,
     max:
       (speakers.size > 0 ? weights.ownTurn : 1) *
       (askedCue === 0 ? 1 : weights.answerType) *
-      (hint === undefined ? 1 : 1 + weights.date),
-    turn: (turn) => {
+      (hint === undefined ? 1 : dateMax),
+    full: (turn, plain, scoreMin) => {
       const turnFlags = flags[turn]!;
-      let factor = 1;
-      if (speakers.has(speaker[turn]!)) factor *= weights.ownTurn;
-      if ((turnFlags & cue.question) !== 0) factor *= weights.question;
-      if ((turnFlags & askedCue) !== 0) factor *= weights.answerType;
-      if (hint !== undefined) factor *= 1 + weights.date * dateNearness(hint, atMs[turn]! + zoneOffsetMs);
-      return factor;
+      let score = plain;
+      if (speakers.has(speaker[turn]!)) score *= weights.ownTurn;
+      if ((turnFlags & cue.question) !== 0) score *= weights.question;
+      if ((turnFlags & askedCue) !== 0) score *= weights.answerType;
+      if (hint === undefined || score * dateMax < scoreMin) return score;
+      return score * (1 + weights.date * nearness(atMs[turn]!));
     },
+  };
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Many turns are of one day, and nearness goes by days. */
+function nearnessByDay({ hint, zoneOffsetMs }: AskedOf): (atMs: number) => number {
+  const known = new Map<number, number>();
+  return (atMs) => {
+    const day = Math.floor((atMs + zoneOffsetMs) / dayMs);
+    let nearness = known.get(day);
+    if (nearness === undefined) known.set(day, (nearness = dateNearness(hint!, day * dayMs)));
+    return nearness;
   };
 }

@@ -16,9 +16,9 @@ export const weights = {
   fromBefore: [0.25, 0.25, 0.1, 0.1],
   fromAfter: [0.4, 0.2, 0.05, 0.05],
   /** In place of the first of `fromBefore` where the turn before asks; over 1, as the answer is what is looked for: +1.4 / +0.8 / +0.1. */
-  fromQuestion: 1.2,
-  /** Expansions reach this far only; it halves their cost and loses nothing. */
-  expansionReach: 1,
+  fromQuestion: 1.3,
+  /** Expansions and common terms reach this far only; it halves their cost and loses nothing. */
+  nearReach: 1,
 
   /** The session as a whole, scored like a text: +0.4 / +0.9 / -0.2. */
   session: 0.3,
@@ -26,7 +26,7 @@ export const weights = {
   sessionLengthShare: 0.3,
 
   /** A named speaker's own turn, and sessions that not everybody takes part in: +4.2 / +3.8 / +0.2. */
-  ownTurn: 1.75,
+  ownTurn: 1.7,
   participant: 0.75,
   /** A turn that asks is less of an answer: +1.3 / +1.2 / +0.2. */
   question: 0.87,
@@ -40,6 +40,8 @@ export const weights = {
   /** The turn has a time, a number, a person or a place where the query asks for one: +0.5 / +1.3 / -0.2. */
   answerType: 1.4,
 
+  /** Words that frame a question, as in "what kind of", "did I mention": all in one index session recall at 5 +0.5. */
+  framing: 0.4,
   /** Nearest words of each term: +0.6 / +0.6 / +0.3. */
   near: 0.2,
   nearCosineMin: 0.5,
@@ -52,12 +54,14 @@ export const weights = {
   alikeTurnsMax: 2,
   /** Sessions of schedules and sub-agents, and runs, are found below what people said themselves. */
   origin: { person: 1, run: 0.6, schedule: 0.4, agent: 0.4 },
-  /** An expansion in a larger share of a large index says too little for what it costs. */
-  expansionShareMax: 0.03,
-  expansionShareFromTurns: 20_000,
+  /** In an index of more turns than this, a term in a larger share of them is no expansion, and reaches as near as one. */
+  commonFromTurns: 20_000,
+  commonShare: 0.03,
 
-  /** Second stage, on the best of the first. Depth 50 = 100 = 300. */
-  rerankTurns: 60,
+  /** Second stage, on the best of the first. */
+  rerankTurns: 200,
+  /** Of them the texts of so many are read back, for their pairs; with all of them no figure is another. */
+  readTurns: 20,
   /** Neighbours in the query that are neighbours in the turn: +0.2 / +0.4 / -0.3. */
   pairs: 0.25,
   /** Likeness of meaning with its neighbours, by averaged word vectors: +1.1 / +1.5 / +0.2. */
