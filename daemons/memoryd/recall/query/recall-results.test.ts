@@ -93,6 +93,15 @@ test('the answer comes before the question that asked the same', async () => {
   assert.equal(hits[0]?.session, 'answered');
 });
 
+test('where nobody is named, I is the person and you the assistant', async () => {
+  const history = await History.open();
+  await history.add(session('a'), chat('the stove needs a new hose', 'the stove needs a new hose'));
+  const first = async (query: string) => (await ask(history.index, query)).hits[0]?.role;
+
+  assert.equal(await first('what did I say of the stove hose'), 'person');
+  assert.equal(await first('what did you say of the stove hose'), 'assistant');
+});
+
 test('what recall itself returned is no hit', async () => {
   const history = await History.open();
   const [first, second] = chat('the marmalade jar', 'fine');

@@ -9,7 +9,7 @@ import { expansionsOf } from '../ranking/expansion.ts';
 import { framingTerms } from '../ranking/framing-words.ts';
 import { FirstStage, idfOf, type ScoredTerm } from '../ranking/first-stage.ts';
 import { meaningScore, pairScore } from '../ranking/second-stage.ts';
-import type { NamedSpeakers } from '../ranking/speakers.ts';
+import { askedRole, type NamedSpeakers } from '../ranking/speakers.ts';
 import { turnFactors, type TurnFactors } from '../ranking/turn-factors.ts';
 import { weights } from '../ranking/weights.ts';
 import type { Filter } from './filter.ts';
@@ -98,6 +98,7 @@ export class Search {
     const factors = turnFactors(index, {
       cue: asked.question.cue,
       speakers: asked.speakers.numbers,
+      role: asked.speakers.numbers.size > 0 ? undefined : askedRole(asked.question.text),
       hint: dateHintOf(asked.question.text, new Date(nowMs() + offsetMs)),
       zoneOffsetMs: offsetMs,
     });

@@ -1,4 +1,5 @@
 /** Who a query speaks of: people named as speakers of a channel, or the person and the assistant of the device. */
+import type { RecallRole } from '../../../../shared/protocol/replies.ts';
 import type { Participants } from '../index/participants.ts';
 import type { Sessions } from '../index/sessions.ts';
 import type { SpeakerNames } from '../index/speaker-names.ts';
@@ -35,6 +36,17 @@ export function namedSpeakers(query: string, names: SpeakerNames): NamedSpeakers
     }
   }
   return { numbers, words };
+}
+
+/**
+ * On a device with one person, I is that person and you the assistant: whose turns a query asks for, if it says so and
+ * not both.
+ */
+export function askedRole(query: string): RecallRole | undefined {
+  const ofPerson = /\b(?:i|me|my|mine|myself)\b/i.test(query);
+  const ofAssistant = /\b(?:you|your|yours|yourself)\b/i.test(query);
+  if (ofPerson === ofAssistant) return undefined;
+  return ofPerson ? 'person' : 'assistant';
 }
 
 /** For each session the factor by which its turns count: a named person's sessions are the more telling the fewer they are. */

@@ -1,5 +1,7 @@
 /** What a turn's score is multiplied by for what is known of it besides its terms: who speaks, when, and how. */
+import type { RecallRole } from '../../../../shared/protocol/replies.ts';
 import { cue } from '../analysis/cues.ts';
+import { roleOf } from '../index/columns.ts';
 import { sessionOrigins } from '../index/sessions.ts';
 import type { TurnIndex } from '../index/turn-index.ts';
 import { dateNearness, type DateHint } from './date-hint.ts';
@@ -10,6 +12,8 @@ export interface AskedOf {
   /** The cue that an answer would have, or 0. */
   readonly cue: number;
   readonly speakers: ReadonlySet<number>;
+  /** Whose turns are asked for, where no name says it. */
+  readonly role: RecallRole | undefined;
   readonly hint: DateHint | undefined;
   /** How far local time is ahead of UTC. */
   readonly zoneOffsetMs: number;
@@ -31,7 +35,7 @@ export function turnFactors(
   asked: AskedOf,
 ): TurnFactors {
   const { flags, speaker, atMs } = columns;
-  const { cue: askedCue, speakers, hint } = asked;
+  const { cue: askedCue, speakers, role, hint } = asked;
   const nearness = nearnessByDay(asked);
   const dateMax = 1 + weights.date;
   const parts = participation(speakers, { participants, sessions });
@@ -40,12 +44,15 @@ export function turnFactors(
     session: (session) => (parts?.[session] ?? 1) * ofOrigin[sessions.origins[session]!]!,
     max:
       (speakers.size > 0 ? weights.ownTurn : 1) *
+      (role === undefined ? 1 : weights.ownRole) *
       (askedCue === 0 ? 1 : weights.answerType) *
       (hint === undefined ? 1 : dateMax),
     full: (turn, plain, scoreMin) => {
       const turnFlags = flags[turn]!;
       let score = plain;
       if (speakers.has(speaker[turn]!)) score *= weights.ownTurn;
+      // Where people are named, I and you are whoever speaks.
+      if (role !== undefined && speaker[turn] === 0 && roleOf(turnFlags) === role) score *= weights.ownRole;
       if ((turnFlags & cue.question) !== 0) score *= weights.question;
       if ((turnFlags & askedCue) !== 0) score *= weights.answerType;
       if (hint === undefined || score * dateMax < scoreMin) return score;

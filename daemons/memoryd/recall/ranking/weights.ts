@@ -28,6 +28,8 @@ export const weights = {
   /** A named speaker's own turn, and sessions that not everybody takes part in: +4.2 / +3.8 / +0.2. */
   ownTurn: 1.7,
   participant: 0.75,
+  /** The person's turns where the query says I, the assistant's where it says you: small, as LoCoMo cannot tell. */
+  ownRole: 1.15,
   /** A turn that asks is less of an answer: +1.3 / +1.2 / +0.2. */
   question: 0.87,
   /** A time in the query against the time of the turn: +2.4 / +1.8 / +1.9. */
