@@ -1,11 +1,14 @@
 # What the project measures of itself; each prints what it compared with, in the same run.
-.PHONY: bench bench-peers bench-turn bench-recall bench-scale
+.PHONY: bench bench-cost bench-peers bench-turn bench-recall bench-scale
 
 bench-turn: build ## what loopd adds to a turn, beside the same work done by a bare script
 	@node --import tsx scripts/bench/turn.ts $(TURNS)
 
 bench: bench-peers build ## speed of socket, puts, lists and start, beside real peers
 	@node --import tsx scripts/bench/speed.ts $(ROUNDS)
+
+bench-cost: build ## processor time an operation and memory at rest of memoryd; holds on a busy machine
+	@node --import tsx scripts/bench/cost.ts $(COUNT)
 
 # better-sqlite3 and MiniSearch: only the benches need them.
 bench-peers: scripts/bench/node_modules/.installed
