@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -181,6 +183,13 @@ test('a socket file that nobody listens on is replaced', async (t) => {
   assert.ok(lstatSync(path).isSocket());
   await serve(t, echo, path);
   assert.equal(await exchange(path, 'x\n'), 'x\n');
+});
+
+test('a socket that cannot be listened on is not called in use where nobody uses it', async (t) => {
+  const file = openSync(join(folder(t), 'no-socket'), 'w');
+  const place = { path: join(folder(t), 'a.sock'), fd: file, connect: () => echo };
+  await assert.rejects(new SocketServer(limits).listen(place), { code: 'config-invalid' });
+  closeSync(file);
 });
 
 test('a socket that is answered, or is no socket, is left alone', async (t) => {

@@ -50,13 +50,15 @@ export interface SocketPlace {
 
 const backlog = 511;
 
-/** @throws AppError socket-path-too-long, socket-in-use */
+/** @throws AppError socket-path-too-long, socket-in-use, config-invalid */
 export async function listenUnix(server: Server, { path, fd, mode = 0o600 }: SocketPlace): Promise<void> {
   if (fd === undefined) await prepareSocketPath(path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const details = { path, errno: cause.code };
-      reject(new AppError('socket-in-use', `listen on ${path}: ${cause.code}`, { details, cause }));
+      // Whatever else is in the way is the path's own fault: nobody has to end first.
+      const code = cause.code === 'EADDRINUSE' ? 'socket-in-use' : 'config-invalid';
+      reject(new AppError(code, `listen on ${path}: ${cause.code}`, { details, cause }));
     });
     // The file is made inside listen(), with the umask of that moment: no window in which others may connect.
     const before = process.umask(0o177);
