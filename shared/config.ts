@@ -71,6 +71,17 @@ export function readConfig<T extends SettingsTable>(table: T, { name, file, home
   return { settings: Object.freeze(settings) as SettingsOf<T>, file: found?.path, origins };
 }
 
+/** What is in force where no file says otherwise. */
+export function defaultConfig<T extends SettingsTable>(table: T, home: string | undefined): Config<T> {
+  const settings: Record<string, Record<string, unknown>> = {};
+  for (const [section, rows] of Object.entries(table))
+    settings[section] = Object.fromEntries(
+      Object.entries(rows).map(([key, { fallback }]) => [key, key === anyKey ? {} : fallback]),
+    );
+  if (home !== undefined) (settings['paths'] ??= {})['home'] = home;
+  return { settings: settings as SettingsOf<T>, file: undefined, origins: new Map() };
+}
+
 interface SectionChecks {
   readonly check: (key: string, row: Setting, value: unknown) => void;
   readonly unknown: (key: string) => never;

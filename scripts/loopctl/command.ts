@@ -35,6 +35,8 @@ export interface Command {
   readonly args?: string;
   readonly options?: readonly (readonly [flags: string, about: string])[];
   readonly example: string;
+  /** Runs with the defaults where a settings file is wrong, because that is what it is to find. */
+  readonly worksWithoutSettings?: true;
   /** The module is read only when the command runs, so that every other one starts quickly. */
   readonly load: () => Promise<Run>;
 }

@@ -1,7 +1,7 @@
 /** loopctl: the command line of both daemons, a client of theirs. Usage: loopctl COMMAND; see commands.ts for all. */
 import { Command as Program, CommanderError } from 'commander';
 import { Client } from '../../shared/client.ts';
-import { readConfig } from '../../shared/config.ts';
+import { defaultConfig, readConfig } from '../../shared/config.ts';
 import { toAppError } from '../../shared/errors.ts';
 import { homeOf } from '../../shared/home.ts';
 import { ParamsError } from '../../shared/params-error.ts';
@@ -59,13 +59,18 @@ function add(root: Program, command: Command): void {
   });
 }
 
+function settingsFor(command: Command, home: string | undefined, file: string | undefined) {
+  try {
+    return readConfig(memorydSettings, { name: 'memoryd', home, file });
+  } catch (thrown) {
+    if (command.worksWithoutSettings !== true) throw thrown;
+    return defaultConfig(memorydSettings, home);
+  }
+}
+
 async function run(command: Command, args: readonly string[], options: Options): Promise<void> {
   const home = options['home'] as string | undefined;
-  const config = readConfig(memorydSettings, {
-    name: 'memoryd',
-    home,
-    file: options['config'] as string | undefined,
-  });
+  const config = settingsFor(command, home, options['config'] as string | undefined);
   const parts = homeOf(config.settings.paths);
   const clients = new Map<Role, Client<MemorydProtocol>>();
   let channel: Promise<Channel> | undefined;

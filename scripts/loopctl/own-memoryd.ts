@@ -44,17 +44,19 @@ function start(args: readonly string[], owner: Owner | undefined): ChildProcess 
 }
 
 /** A chore of memoryd that prints one line of JSON. @throws AppError as memoryd ends */
-export async function memorydChore<R>(
-  chore: 'check-store' | 'salvage',
-  { home, config }: { home: Home; config: string | undefined },
-): Promise<R> {
-  const place = config === undefined ? ['--home', home.home] : ['--config', config];
-  const child = start([chore, ...place], await ownerOf(home.store));
+export async function memorydChore<R>(chore: 'check-store' | 'salvage', parts: Parts): Promise<R> {
+  const { config, owner, clean } = await ownSettings(parts);
+  const child = start([chore, '--config', config], owner);
   let output = '';
   let told = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (told = (told + chunk.toString()).slice(0, stderrCharsMax)));
-  const status = await ended(child);
+  let status: number | null;
+  try {
+    status = await ended(child);
+  } finally {
+    await clean();
+  }
   if (status === 0) return JSON.parse(output) as R;
   const code = /^runbook: (.+)$/m.exec(told)?.[1] ?? '';
   const message = told.split('\n')[0]?.replace(/^memoryd: /, '') ?? '';
@@ -64,24 +66,30 @@ export async function memorydChore<R>(
   );
 }
 
+type Parts = Pick<Home, 'home' | 'store' | 'memory' | 'sessions'>;
+
+/** Settings that name the parts and nothing else, in a folder that holds the sockets too: a wrong file stops no repair. */
+async function ownSettings({ home, store, memory, sessions }: Parts) {
+  const owner = await ownerOf(store);
+  const run = await mkdtemp(join(tmpdir(), 'lk-own-'));
+  const config = join(run, 'memoryd.toml');
+  const text = Object.entries({ home, run, store, memory, sessions }).map(
+    ([key, path]) => `${key} = ${JSON.stringify(path)}\n`,
+  );
+  await writeFile(config, `[paths]\n${text.join('')}`, { mode: 0o600 });
+  if (owner !== undefined) for (const path of [run, config]) await chown(path, owner.uid, owner.gid);
+  return { run, config, owner, clean: () => rm(run, { recursive: true, force: true }) };
+}
+
 export interface OwnMemoryd {
   readonly memory: Client<MemorydProtocol>;
   stop(): Promise<void>;
 }
 
 /** Serves the parts of a home on sockets in a folder of its own. @throws AppError */
-export async function startOwnMemoryd(
-  parts: Pick<Home, 'home' | 'store' | 'memory' | 'sessions'>,
-): Promise<OwnMemoryd> {
-  const owner = await ownerOf(parts.store);
-  const run = await mkdtemp(join(tmpdir(), 'lk-restore-'));
-  const config = join(run, 'memoryd.toml');
-  const paths = { home: parts.home, run, store: parts.store, memory: parts.memory, sessions: parts.sessions };
-  const text = Object.entries(paths).map(([key, path]) => `${key} = ${JSON.stringify(path)}\n`);
-  await writeFile(config, `[paths]\n${text.join('')}`, { mode: 0o600 });
-  if (owner !== undefined) for (const path of [run, config]) await chown(path, owner.uid, owner.gid);
+export async function startOwnMemoryd(parts: Parts): Promise<OwnMemoryd> {
+  const { run, config, owner, clean } = await ownSettings(parts);
   const child = start(['serve', '--config', config], owner);
-  const clean = () => rm(run, { recursive: true, force: true });
   try {
     await ready(child);
   } catch (thrown) {

@@ -121,9 +121,8 @@ interface Salvaged {
 
 /** memoryd may serve beside the damaged store meanwhile: it takes the new one into use by itself. */
 async function salvage(context: CommandContext, options: Options): Promise<void> {
-  const { home, config, out } = context;
-  const place = { home, config: typeof options['home'] === 'string' ? undefined : config.file };
-  const { state, reasons } = await memorydChore<{ state: string; reasons: string[] }>('check-store', place);
+  const { home, out } = context;
+  const { state, reasons } = await memorydChore<{ state: string; reasons: string[] }>('check-store', home);
   if (state === 'locked')
     throw new AppError('store-locked', 'the store is in use: it is not damaged, or stop memoryd first');
   if (state !== 'damaged')
@@ -139,7 +138,7 @@ async function salvage(context: CommandContext, options: Options): Promise<void>
     options,
     `The store is damaged: ${reasons[0]}\nWhat can be read of it takes its place.`,
   );
-  const found = await memorydChore<Salvaged>('salvage', place);
+  const found = await memorydChore<Salvaged>('salvage', home);
   const lost = found.damaged;
   const isServing = (await holderOfLock(lockFiles(home).memoryd)) !== undefined;
   out.result(found, () =>

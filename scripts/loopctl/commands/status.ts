@@ -1,51 +1,11 @@
 /** loopctl status and health: both daemons at a glance. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError, toAppError } from '../../../shared/errors.ts';
+import { AppError } from '../../../shared/errors.ts';
 import { curatedFiles, type StatusReply } from '../../../shared/protocol/replies.ts';
 import { version } from '../../../shared/version.ts';
-import type { CommandContext, Run } from '../command.ts';
+import type { Run } from '../command.ts';
+import { both, isAway, type LoopStatus, type Part } from '../daemon-status.ts';
 import { usageLine } from './memory.ts';
-
-interface LoopStatus {
-  version: string;
-  pid: number;
-  uptime_s: number;
-  model: { kind: string; name: string; state: string; warnings: string[]; contextTokens?: number };
-  sessions: number;
-  connections: number;
-  running: { session: string; turn: number }[];
-  turns: number;
-  memory: {
-    failed: number;
-    updatesLost: number;
-    lastFailure?: { method: string; cause: string; at: string };
-  };
-  deleted_untold: number;
-  mcp: Record<string, { state: string; tools: number; restarts: number; failure?: string }>;
-  faults: Record<string, number>;
-}
-
-type Part<S> = S | { unavailable: string; message: string };
-
-async function tried<S>(ask: () => Promise<S>): Promise<Part<S>> {
-  try {
-    return await ask();
-  } catch (thrown) {
-    const { code, message } = toAppError(thrown);
-    return { unavailable: code, message };
-  }
-}
-
-const isAway = <S extends object>(part: Part<S>): part is { unavailable: string; message: string } =>
-  'unavailable' in part;
-
-async function both(context: CommandContext) {
-  const [memoryd, loopd] = await Promise.all([
-    tried(() => context.memory().call('status', {}, { timeoutMs: 5000 })),
-    tried(async () => (await context.channel()).request<LoopStatus>('_loopkeep/status', {})),
-  ]);
-  return { memoryd, loopd };
-}
 
 export const status: Run = async (context) => {
   const { memoryd, loopd } = await both(context);

@@ -18,6 +18,15 @@ export const operators: readonly Command[] = [
     load: async () => (await import('../commands/status.ts')).health,
   },
   {
+    path: 'doctor',
+    group: 'operators',
+    about: 'Look at everything and change nothing: each line ok, or a fault with what to do.',
+    args: '[code]',
+    example: 'loopctl doctor',
+    worksWithoutSettings: true,
+    load: async () => (await import('../commands/doctor.ts')).doctor,
+  },
+  {
     path: 'explain',
     group: 'operators',
     about: 'Print a runbook entry, offline; without CODE, the list.',
@@ -142,6 +151,15 @@ export const operators: readonly Command[] = [
     about: 'Figures of both daemons as OpenMetrics text.',
     example: 'loopctl metrics',
     load: async () => (await import('../commands/metrics.ts')).metrics,
+  },
+  {
+    path: 'bugreport',
+    group: 'operators',
+    about: 'What somebody who helps needs to know: no secrets, no memories, no sessions, no paths.',
+    options: [['--out <file>', 'into this file; otherwise to standard output']],
+    example: 'loopctl bugreport --out report.json',
+    worksWithoutSettings: true,
+    load: async () => (await import('../commands/bugreport.ts')).bugreport,
   },
   {
     path: 'config show',
