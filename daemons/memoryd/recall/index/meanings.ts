@@ -20,7 +20,9 @@ export class Meanings {
   readonly #bytesOfTurn: number;
   #packed: Uint8Array;
   #count = 0;
+  /** Of all turns below `#summed`: it is needed by queries, and would make opening slow. */
   readonly #sum: Float64Array;
+  #summed = 0;
 
   constructor(vectors: WordVectors) {
     this.#vectors = vectors;
@@ -58,12 +60,11 @@ export class Meanings {
       this.#packed = grown;
     }
     this.#packed.set(packed, start);
-    this.#sumUp(this.#count, 1);
     this.#count += 1;
   }
 
   kill(turn: number): void {
-    this.#sumUp(turn, -1);
+    if (turn < this.#summed) this.#sumUp(turn, -1);
     const start = turn * this.#bytesOfTurn;
     this.#packed.fill(0, start, start + this.#bytesOfTurn);
   }
@@ -87,6 +88,7 @@ export class Meanings {
   likenessTo(terms: ReadonlyMap<string, number>): ((turn: number) => number) | undefined {
     const query = this.#textVector(terms);
     if (query === undefined) return undefined;
+    for (; this.#summed < this.#count; this.#summed += 1) this.#sumUp(this.#summed, 1);
     const common = unit(Float64Array.from(this.#sum));
     if (common !== undefined) addTimes(query, common, -dot(query, common));
     const queryLength = Math.sqrt(dot(query, query));

@@ -57,10 +57,18 @@ export function participation(
   if (speakers.size === 0) return undefined;
   const factors = new Float32Array(sessions.total).fill(1);
   for (const speaker of speakers) {
-    const present = new Set(participants.of(speaker).filter((session) => sessions.at(session).turns > 0));
-    if (present.size === 0) continue;
-    const factor = 1 + weights.participant * Math.log2(Math.max(1, sessions.count / present.size));
-    for (const session of present) factors[session] = Math.max(factors[session]!, factor);
+    const present = new Uint8Array(sessions.total);
+    let count = 0;
+    for (const session of participants.of(speaker)) {
+      if (present[session] === 1 || sessions.lengths[session] === 0) continue;
+      present[session] = 1;
+      count += 1;
+    }
+    if (count === 0) continue;
+    const factor = 1 + weights.participant * Math.log2(Math.max(1, sessions.count / count));
+    for (let session = 0; session < present.length; session += 1) {
+      if (present[session] === 1) factors[session] = Math.max(factors[session]!, factor);
+    }
   }
   return factors;
 }
