@@ -218,7 +218,9 @@ test('forget takes one thing to forget, and a session that there was', async (t)
   await assert.rejects(f.intake.forget({ session: 'a', text: 'b' }), { name: 'ParamsError' });
   await assert.rejects(f.intake.forget({ text: ' \u3000 ' }), { name: 'ParamsError' });
   await assert.rejects(f.intake.forget({ session: 'nobody' }), { code: 'session-unknown' });
-  await assert.rejects(f.intake.forget({ session: '../a' }), { code: 'session-unknown' });
+  copyFileSync(f.path('a'), `${f.sessionsDir}/../a.jsonl`);
+  for (const session of ['../a', 'a\0', 'a/../a', ''])
+    await assert.rejects(f.intake.forget({ session }), { code: 'session-unknown' }, session);
   await f.intake.forget({ session: 'a' });
   assert.equal((await f.intake.forget({ session: 'a' })).index, 0);
 });

@@ -2,6 +2,7 @@
 import { AppError } from '../../../shared/errors.ts';
 import { ParamsError } from '../../../shared/params-error.ts';
 import type { CuratedFile, ForgetReply } from '../../../shared/protocol/replies.ts';
+import { isSessionId } from '../../../shared/protocol/sessions.ts';
 import type { FedIndex, FeedSources } from './fed-index.ts';
 import { findInLogs, type FoundInLog } from './find-in-logs.ts';
 import { forgetRecordsOf, forgetReplies } from './forget-records.ts';
@@ -69,11 +70,12 @@ function emptyReport(dryRun: boolean): ForgetReply {
 }
 
 async function forgetOneSession(work: Work, session: string, report: ForgetReply): Promise<void> {
+  if (!isSessionId(session)) throw unknown(session);
   const { fed, sources, dryRun } = work;
   const progress = fed.sessions.progressOf(session);
   const hasLog = (await sources.folder.stat(session)) !== undefined;
   if (progress === undefined && !hasLog && sources.tombstones.get(session)?.whole !== true)
-    throw new AppError('session-unknown', `there is no session ${session}`);
+    throw unknown(session);
   report.sessions.push(session);
   report.index = progress?.counts.items ?? 0;
   report.curated = curatedReport(await work.curated.forgetSession(session, { dryRun }));
@@ -85,6 +87,10 @@ async function forgetOneSession(work: Work, session: string, report: ForgetReply
     nowMs: work.nowMs,
     ...(firstLine === undefined ? {} : { firstLine }),
   });
+}
+
+function unknown(session: string): AppError {
+  return new AppError('session-unknown', `there is no session ${JSON.stringify(session)}`);
 }
 
 /** Files of which nothing was forgotten are left out. */
