@@ -79,6 +79,11 @@ export class FakeModel {
     this.#chat.steps.push(...steps);
   }
 
+  /** What was written down and not asked for is forgotten. */
+  dropSteps(): void {
+    this.#chat.steps.length = 0;
+  }
+
   /** So many more requests are told that the model loads. */
   load(requests: number): void {
     this.#loading = requests;
