@@ -204,7 +204,7 @@ test('of twenty starts at once over the leavings of a killed one, exactly one ow
   const ready = starts.filter(({ status }) => status === 'fulfilled');
   assert.equal(ready.length, 1);
   for (const start of starts)
-    if (start.status === 'rejected') assert.match(String((start.reason as Error).message), /ended with 75/);
+    if (start.status === 'rejected') assert.match((start.reason as Error).message, /ended with 75/);
   await stage.put('mine');
   assert.equal(await stage.value(), 'mine');
 });
@@ -240,7 +240,8 @@ test('text is the same however its bytes are cut, and each request has one reply
   // Three at once, a CR before one line end, an empty line, and no line end after the last.
   many.end(`${three[0]}\r\n\n${three[1]}\n${three[2]}`);
   const replies = await manyReplies;
-  assert.deepEqual(replies.map(({ id }) => id).toSorted(), [2, 3, 4]);
+  assert.deepEqual(new Set(replies.map(({ id }) => id)), new Set([2, 3, 4]));
+  assert.equal(replies.length, 3);
   for (const { result } of replies)
     assert.equal((result as { record: { value: string } }).record.value, text);
 });
