@@ -33,11 +33,6 @@ export function writtenWords(folded: Folded): { word: string; start: number; end
   return words;
 }
 
-/** A text of function words alone still names something to somebody: its terms with the stop words kept. */
-export function everyTerm(text: string): string[] {
-  return writtenWords(fold(text)).map(({ word }) => stemOf(word.replaceAll("'", '')));
-}
-
 export function originalOffset(folded: Folded, offset: number): number {
   return folded.offsets === undefined ? offset : folded.offsets[offset]!;
 }
