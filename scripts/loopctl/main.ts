@@ -87,8 +87,14 @@ async function run(command: Command, args: readonly string[], options: Options):
       clients.set(role, client);
       return client;
     },
-    channel: () =>
-      (channel ??= import('./channel.ts').then(({ openChannel }) => openChannel(parts.channelSocket))),
+    channel: () => {
+      const opening = (channel ??= import('./channel.ts').then(({ openChannel }) =>
+        openChannel(parts.channelSocket),
+      ));
+      // Whoever waits for loopd asks again.
+      opening.catch(() => (channel = undefined));
+      return opening;
+    },
     input: readInput,
     inputJson: readJson,
   };
