@@ -1,5 +1,5 @@
 /** From text to the terms under which it is found, and where each lies in the text. */
-import { fold, type Folded } from './fold.ts';
+import type { Folded } from './fold.ts';
 import { split, type PieceKind } from './split.ts';
 import { boundedTerm, stemOf, termOf } from './stem.ts';
 
