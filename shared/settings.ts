@@ -132,8 +132,6 @@ export const memorydSettings = {
       [mebibyte, 256 * mebibyte],
       'Bytes of one line of a session log; a longer one is skipped and counted.',
     ),
-    embeddings_url: text('', 'An OpenAI-compatible server for embeddings, without /v1; empty: none.'),
-    embeddings_model: text('', 'The model to ask it for.'),
   },
   limits,
   log,

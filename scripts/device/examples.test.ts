@@ -1,6 +1,6 @@
 /** Goal: the shipped configuration files are true. Method: the files themselves, read as the daemons read them. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -33,6 +33,26 @@ for (const [name, table] of Object.entries(tables)) {
         (row) => section !== 'paths' && section !== 'access' && row !== '*',
       )) {
         assert.deepEqual(settings[section]?.[key], defaults[section]?.[key], `${section}.${key}`);
+      }
+    }
+  });
+}
+
+for (const [name, table] of Object.entries(tables)) {
+  test(`${name} reads every setting that it offers`, () => {
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const sources = [`daemons/${name}`, 'shared'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.ts') && !/(test|gate|settings)\.ts$/.test(path))
+        .map((path) => readFileSync(join(root, folder, path), 'utf8')),
+    );
+    for (const [section, rows] of Object.entries(table)) {
+      for (const key of Object.keys(rows).filter((row) => row !== '*')) {
+        const word = new RegExp(`\\b${key}\\b`);
+        assert.ok(
+          sources.some((source) => word.test(source)),
+          `${section}.${key}`,
+        );
       }
     }
   });
