@@ -28,6 +28,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'daemons/memoryd': ['daemons/memoryd', 'shared'],
   'daemons/loopd': ['daemons/loopd', 'shared'],
   shared: ['shared'],
+  // The asset is made of stems as recall makes them.
+  'scripts/assets': ['scripts/assets', 'daemons/memoryd/recall/analysis', 'shared'],
   scripts: ['scripts', 'shared'],
 };
 
