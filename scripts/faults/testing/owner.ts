@@ -61,7 +61,8 @@ export class Owner implements Actor {
     if (old === undefined || (choice < 3 && entries.length < entriesMax))
       return step({ action: 'add', text }, [...entries, text]);
     if (choice === 3) return step({ action: 'remove', old }, entries.toSpliced(at, 1));
-    if (choice === 4) {
+    // A daemon that was stopping gave no version to expect.
+    if (choice === 4 && this.#version !== '') {
       const kept = [...entries.slice(Math.ceil(entries.length / 2)), text];
       return step({ action: 'consolidate', entries: kept, expect: this.#version }, kept);
     }
