@@ -81,6 +81,8 @@ class LineConnection {
   #out: string[] = [];
   #isFlushing = false;
   #hasEnded = false;
+  /** Said last, when everything before it is answered. */
+  #farewell: string | undefined;
   #onIdle: (() => void) | undefined;
 
   constructor(socket: Socket, handle: LineHandler, limits: SocketLimits) {
@@ -107,7 +109,10 @@ class LineConnection {
     this.#socket.removeAllListeners('data');
     this.#socket.resume();
     this.#hasEnded = true;
-    this.#send(connectionErrorLine('message-too-large', `a line is over ${this.#limits.lineBytesMax} bytes`));
+    this.#farewell = connectionErrorLine(
+      'message-too-large',
+      `a line is over ${this.#limits.lineBytesMax} bytes`,
+    );
     this.#closeWhenDone();
   }
 
@@ -165,6 +170,8 @@ class LineConnection {
 
   #closeWhenDone(): void {
     if (this.#inFlight > 0 || this.#waiting.length > 0 || this.#socket.destroyed) return;
+    if (this.#farewell !== undefined) this.#out.push(this.#farewell);
+    this.#farewell = undefined;
     this.#flush();
     this.#socket.end();
   }
