@@ -6,6 +6,7 @@ import type { IntakeStore } from './intake-store.ts';
 import type { FedIndex } from './fed-index.ts';
 import { runOf } from './items.ts';
 import { saysIn, type Matcher } from './matcher.ts';
+import { importedMark } from '../plane/imported-mark.ts';
 import type { KeptTexts } from './texts.ts';
 
 interface Forgetting {
@@ -53,16 +54,14 @@ export async function forgetRecordsOf(work: Forgetting, wanted: Wanted): Promise
 
 async function forgetStored({ store, fed }: Forgetting, found: readonly StoredEntry[]): Promise<void> {
   const keys = found.map(({ key }) => key);
+  // With each goes the mark of an imported ruling; deleting what is not there does nothing.
   await store.commit(
-    keys.flatMap((key) => [key, markOf(key)]).map((key) => ({ type: 'del' as const, key })),
+    keys.flatMap((key) => [key, importedMark(key)]).map((key) => ({ type: 'del' as const, key })),
     { sync: true },
   );
   // The scan may have met a record just before the index was told of it: by now it was.
   fed.records.drop(new Set(keys));
 }
-
-/** Beside a ruling that was imported; deleting what is not there does nothing. */
-const markOf = (key: string) => `im/${key}`;
 
 /** Replies that are kept to be given again. Their requests would be done anew, which by then nobody sends. */
 const repliesPrefix = 'rq/';
